@@ -165,6 +165,21 @@ def test_the_network_is_that_of_a_learner_with_the_target():
     )
 
 
+def test_copies_of_rows_hardly_move_what_a_target_follows():
+    rng = np.random.default_rng(3)
+    x = pd.DataFrame(rng.lognormal(size=(120, 4)), columns=list("abcd"))
+    y = pd.Series(np.where(np.log(x["a"]) + rng.logistic(size=120) > 0, "yes", "no"), name="k")
+    copied = np.concatenate([np.arange(120), [0, 1, 2]])
+    alone, twice = (
+        BayesNetClassifier(learner(curves="none"), random_state=1).fit(x.iloc[rows], y.iloc[rows])
+        for rows in (np.arange(120), copied)
+    )
+    assert twice.network_.metadata["copies"] == {"rows": 123, "evidence": 120}
+    odds = [np.log(p[:, 1] / p[:, 0]) for p in (alone.predict_proba(x), twice.predict_proba(x))]
+    # shapes follow all rows
+    np.testing.assert_allclose(odds[1], odds[0], atol=0.3)
+
+
 def test_knowledge_that_contradicts_a_structure_is_refused():
     knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
     model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())
