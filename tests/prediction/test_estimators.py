@@ -125,19 +125,23 @@ def test_unknown_levels_count_as_missing(classifier):
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
 
 
-@pytest.mark.parametrize(("n_rows", "seconds"), [(40, 5.0), (40_000, 8.0)])
-def test_the_time_of_a_fit_grows_with_the_table(monkeypatch, n_rows, seconds):
+@pytest.mark.parametrize(
+    ("n_columns", "structure", "evaluations"), [(4, "auto", 2_000), (60, "auto", 3_660), (4, "free", None)]
+)
+def test_a_fit_ends_by_its_work(monkeypatch, n_columns, structure, evaluations):
     class Asked(Exception):
         pass
 
     def fit(self: BayesNetLearner, *_: Any) -> None:
-        assert self.max_seconds == seconds
+        assert self.max_evaluations == evaluations
+        # far beyond what the work takes
+        assert self.max_seconds == 60
         raise Asked
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
-    x = pd.DataFrame(np.random.default_rng(0).normal(size=(n_rows, 4)))
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(40, n_columns)))
     with pytest.raises(Asked):
-        BayesNetClassifier().fit(x.to_numpy(), np.arange(n_rows) % 2)
+        BayesNetClassifier(structure=structure).fit(x.to_numpy(), np.arange(40) % 2)
 
 
 def test_structures_are_obeyed():
