@@ -57,7 +57,7 @@ _DEFAULT_TARGET = "target"
 _SECONDS_OF_CELL, _FEWEST_SECONDS = 5e-5, 5.0
 # where no learner is given: seconds after which a fit ends whatever it has found, and evaluations of a search whose
 # network predicts nothing but missing cells, per pair of columns and at least
-_MOST_SECONDS = 60.0
+_MOST_SECONDS = 120.0
 _EVALUATIONS_OF_PAIR, _FEWEST_EVALUATIONS = 2, 2_000
 # share of the limit that further networks have where the first one leaves less
 _LEAST_SHARE = 0.05
@@ -263,7 +263,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         X whose rows are held out together; never changed. Its `max_seconds` is for the whole fit, and its
         `random_state` is ignored. By default a learner with ``curves="none"``, whose fit ends by its work, so that it
         is the same however busy the machine is: with ``structure="auto"`` after 2,000 evaluations of the search, or two
-        per pair of columns if these are more. A fit of 6,000 rows of 16 columns takes about five seconds; after 60 s,
+        per pair of columns if these are more. A fit of 6,000 rows of 16 columns takes about five seconds; after 120 s,
         which large tables reach, what is left is cut short, as ``network_.metadata["cut_short"]`` and a warning say.
         Columns follow mixtures of lines only with a learner that has no limit or at least 20 s, and 2e-4 s a cell.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
