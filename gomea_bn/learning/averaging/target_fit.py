@@ -3,7 +3,7 @@
 A score pays for every edge with the evidence that it exists, so that many weak effects stay out. Here all columns that
 may be parents have effects with normal priors, whose widths are those under which left-out rows lose least. Then
 parents leave one after another, always the one whose effect is least sure, and the set of least loss stays. Levels
-get the probabilities that the posterior of the effects has on average, since the likeliest effects are too sure.
+get the probabilities that the posterior of the effects has on average where left-out rows lose less by these.
 """
 
 from __future__ import annotations
@@ -684,10 +684,13 @@ def fitted_target(
     if not has_ended():
         terms, widths = _with_products(followed, terms, widths, has_ended)
     rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
-    _, covariance, logs = followed.posterior(rows, precisions)
-    left_out = followed.left_out(rows, covariance, logs, is_average=True)
-    averages = followed.averaged(rows, precisions, covariance, logs)
-    constants, slopes = np.split(averages, [n_levels[target]])
+    parameters, covariance, logs = followed.posterior(rows, precisions)
+    left_out, of_averages = (
+        followed.left_out(rows, covariance, logs, is_average=is_average) for is_average in (False, True)
+    )
+    if of_averages.sum() > left_out.sum():
+        parameters, left_out = followed.averaged(rows, precisions, covariance, logs), of_averages
+    constants, slopes = np.split(parameters, [n_levels[target]])
     factors: list[Functions] = []
     functions, heights, place = [], [], 0
     intercepts = np.zeros(len(followed.positions))
