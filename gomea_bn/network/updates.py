@@ -23,7 +23,7 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
+from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain, recorded_target
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.shown_tables import ROWS_OF_TABLES
 from gomea_bn.network.tables import (
@@ -101,8 +101,8 @@ def network_of_all_rows(
 ) -> DiscretizedBayesNet:
     """Return the network of a search on some rows with all rows counted by their weights, (n_rows,), in their place.
 
-    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights,
-    and once it is late effects, mixtures and logits.
+    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, the mixture weights, the
+    logit of a target, and once it is late effects, mixtures and logits.
     """
     of_all = _Update(network, table.in_order(network.names), weights, None).network(is_late)
     if (known := network.conditionals) is not None and (of_rows := of_all.conditionals) is not None:
@@ -277,9 +277,15 @@ class _Update:
         scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
         known = known.changed(scales=scales)
         facts = known.facts(network)
+        # without former rows nothing would hold the many numbers of a target's logit where its priors did
+        held = None if any(self._old.values()) else recorded_target(network)
         conditionals = known.changed(
             stacks={
-                name: stack.with_rows(name, self._rows_of(name, facts, known.n_rows), is_late)
+                name: stack.with_rows(
+                    name,
+                    self._rows_of(name, facts, known.n_rows),
+                    (lambda: True) if name == held and name in network.levels else is_late,
+                )
                 for name, stack in known.stacks.items()
             },
             log_losses=self._log_losses(known),

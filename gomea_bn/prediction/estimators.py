@@ -52,9 +52,12 @@ except ImportError as error:
 # kinds of targets that NumPy converts to floats, or compares as if they were
 _NO_NUMBERS = (str, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
 _DEFAULT_TARGET = "target"
-# seconds of a fit where no learner is given: per cell of the features, and the fewest and most
-_SECONDS_OF_CELL = 5e-5
-_SECONDS = (5.0, 60.0)
+# seconds that a fit usually takes: per cell of the features, and the fewest
+_SECONDS_OF_CELL, _FEWEST_SECONDS = 5e-5, 5.0
+# where no learner is given: seconds after which a fit ends whatever it has found, and evaluations of a search whose
+# network predicts nothing but missing cells, per pair of columns and at least
+_MOST_SECONDS = 120.0
+_EVALUATIONS_OF_PAIR, _FEWEST_EVALUATIONS = 2, 2_000
 # share of the limit that further networks have where the first one leaves less
 _LEAST_SHARE = 0.05
 
@@ -171,13 +174,14 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         )
         # the table has these already
         options |= {"kinds": None, "groups": None}
-        usual = max(_SECONDS_OF_CELL * table.n_rows * (len(table.names) - 1), _SECONDS[0])
-        if self.learner is None:
-            options["curves"] = self._curves
-            options["max_seconds"] = float(min(usual, _SECONDS[1]))
+        usual = max(_SECONDS_OF_CELL * table.n_rows * (len(table.names) - 1), _FEWEST_SECONDS)
         seconds = options["max_seconds"]
-        if options["line"] == "auto" and seconds is not None and seconds < self._times_of_mixtures * usual:
+        planned = usual if self.learner is None else seconds
+        if options["line"] == "auto" and planned is not None and planned < self._times_of_mixtures * usual:
             options["line"] = "single"
+        if self.learner is None:
+            seconds = _MOST_SECONDS
+            options |= {"curves": self._curves, "max_seconds": seconds}
         compile_kernels(n_columns=len(table.names))
         clock = FitClock(seconds, clock.began)
         if seconds is not None:
@@ -189,6 +193,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 structure = "free"
         if structure == AUTO:
             options["target"] = target
+            if self.learner is None:
+                n_pairs = len(table.names) * (len(table.names) - 1) // 2
+                options["max_evaluations"] = max(_EVALUATIONS_OF_PAIR * n_pairs, _FEWEST_EVALUATIONS)
         else:
             options = {**structured(options, table, target, structure), "target": None}
         learner = BayesNetLearner(**options).fit(table)
@@ -253,9 +260,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes, and `groups`, a column of
         X whose rows are held out together; never changed. Its `max_seconds` is for the whole fit, and its
-        `random_state` is ignored. By default a learner with ``curves="none"`` and 5 s for tables of up to 100,000 cells
-        of features, such as 6,000 rows of 16, in proportion for larger ones, and at most 60 s. Columns follow mixtures
-        of lines only with at least four times as many seconds.
+        `random_state` is ignored. By default a learner with ``curves="none"``, whose fit ends by its work, so that it
+        is the same however busy the machine is: with ``structure="auto"`` after 2,000 evaluations of the search, or two
+        per pair of columns if these are more. A fit of 6,000 rows of 16 columns takes about five seconds; after 120 s,
+        which large tables reach, what is left is cut short, as ``network_.metadata["cut_short"]`` and a warning say.
+        Columns follow mixtures of lines only with a learner that has no limit or at least 20 s, and 2e-4 s a cell.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -383,7 +392,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
-        default options and the seconds of `BayesNetClassifier`.
+        default options and the limits of `BayesNetClassifier`.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`.
     n_networks, random_state, unknown

@@ -125,19 +125,23 @@ def test_unknown_levels_count_as_missing(classifier):
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
 
 
-@pytest.mark.parametrize(("n_rows", "seconds"), [(40, 5.0), (40_000, 8.0)])
-def test_the_time_of_a_fit_grows_with_the_table(monkeypatch, n_rows, seconds):
+@pytest.mark.parametrize(
+    ("n_columns", "structure", "evaluations"), [(4, "auto", 2_000), (60, "auto", 3_660), (4, "free", None)]
+)
+def test_a_fit_ends_by_its_work(monkeypatch, n_columns, structure, evaluations):
     class Asked(Exception):
         pass
 
     def fit(self: BayesNetLearner, *_: Any) -> None:
-        assert self.max_seconds == seconds
+        assert self.max_evaluations == evaluations
+        # far beyond what the work takes
+        assert self.max_seconds == 120
         raise Asked
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
-    x = pd.DataFrame(np.random.default_rng(0).normal(size=(n_rows, 4)))
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(40, n_columns)))
     with pytest.raises(Asked):
-        BayesNetClassifier().fit(x.to_numpy(), np.arange(n_rows) % 2)
+        BayesNetClassifier(structure=structure).fit(x.to_numpy(), np.arange(40) % 2)
 
 
 def test_structures_are_obeyed():
@@ -163,6 +167,21 @@ def test_the_network_is_that_of_a_learner_with_the_target():
     np.testing.assert_allclose(
         model.predict_proba(x), of_network[[str(c) for c in model.classes_]], atol=1e-9
     )
+
+
+def test_copies_of_rows_hardly_move_what_a_target_follows():
+    rng = np.random.default_rng(3)
+    x = pd.DataFrame(rng.lognormal(size=(120, 4)), columns=list("abcd"))
+    y = pd.Series(np.where(np.log(x["a"]) + rng.logistic(size=120) > 0, "yes", "no"), name="k")
+    copied = np.concatenate([np.arange(120), [0, 1, 2]])
+    alone, twice = (
+        BayesNetClassifier(learner(curves="none"), random_state=1).fit(x.iloc[rows], y.iloc[rows])
+        for rows in (np.arange(120), copied)
+    )
+    assert twice.network_.metadata["copies"] == {"rows": 123, "evidence": 120}
+    odds = [np.log(p[:, 1] / p[:, 0]) for p in (alone.predict_proba(x), twice.predict_proba(x))]
+    # shapes follow all rows
+    np.testing.assert_allclose(odds[1], odds[0], atol=0.3)
 
 
 def test_knowledge_that_contradicts_a_structure_is_refused():

@@ -2,12 +2,14 @@
 
 A score pays for every edge with the evidence that it exists, so that many weak effects stay out. Here all columns that
 may be parents have effects with normal priors, whose widths are those under which left-out rows lose least. Then
-parents leave one after another, always the one whose effect is least sure, and the set of least loss stays.
+parents leave one after another, always the one whose effect is least sure, and the set of least loss stays. Levels
+get the probabilities that the posterior of the effects has on average where left-out rows lose less by these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -47,13 +49,14 @@ _MOST_IN_PAIRS = 40
 _N_RENEWED = 8
 # of many parents this part leaves at a time
 _PART = 10
-# precision of constants, which may move together, in rows
-_CONSTANT_PRECISION = 1e-6
+# precision of constants, which may move together, and of effects that follow averages, in rows
+_CONSTANT_PRECISION, _PRECISION_OF_AVERAGES = 1e-6, 0.01
 _MOST_NEWTON_STEPS, _LEAST_PROMISE, _MOST_HALVINGS = 50, 1e-4, 30
 _MOST_LEVERAGE = 0.999
-# rows by which parents are chosen, and products of numbers that leaving out each of them may take
-_MOST_ROWS, _MOST_PRODUCTS = 20_000, 2e9
-_FEWEST_ROWS = 1_000
+# rows by which parents are chosen
+_MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000
+# products of numbers that the choice of parents may take, and that of widths: of each cell, and the fewest and most
+_WORK_OF_CELL, _WORK = 4e4, (4e9, 4e10)
 # seconds that such a product takes in a fit, and fits of all parents that take as long as the choice
 _SECONDS_OF_PRODUCT, _N_FITS = 1e-9, 50
 # of the seconds that are left, for the choice
@@ -165,10 +168,13 @@ class _Fit:
 
 
 class LevelOdds:
-    """The log odds of the levels of a target: a logit of two levels, or multinomial regression of more."""
+    """The log odds of the levels of a target: a logit of two levels, or multinomial regression of more.
+
+    `work` is the number of products of numbers that fits have taken.
+    """
 
     def __init__(self, codes: NDArray[np.int64], n_levels: int) -> None:
-        self.codes, self.targets = codes, np.eye(n_levels)[codes]
+        self.codes, self.targets, self.work = codes, np.eye(n_levels)[codes], 0.0
         # two levels mirror each other
         self.positions = np.array([[-0.5, 0.5]]) if n_levels == 2 else np.eye(n_levels)
         shares = self.targets.mean(axis=0)
@@ -196,6 +202,7 @@ class LevelOdds:
     def fit(self, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> _Fit:
         """Return the effects that maximise the posterior, given prior precisions in rows."""
         parameters, covariance, logs = self.posterior(design, precisions)
+        self.work += len(design) * self.products(design.shape[1])
         n_levels = self.targets.shape[1]
         loss = -float(self.left_out(design, covariance, logs).sum())
         coefficients = parameters[n_levels:].reshape(len(self.positions), -1).T
@@ -253,6 +260,8 @@ class LevelOdds:
 
         The gain is that of one step of Newton's method, less what as many effective numbers gain by chance.
         """
+        # each is crossed with all terms so far
+        self.work += sum(of.rows.size * self.n_numbers(design.shape[1]) for of in further.values())
         full = np.column_stack([np.ones(len(design)), design])
         p = np.exp(logs)
         prior = np.concatenate([[_CONSTANT_PRECISION * len(design)], self.prior_unit * precisions])
@@ -281,16 +290,26 @@ class LevelOdds:
             found[key] = share * float(gains.max()), int(gains.argmax())
         return found
 
-    def left_out(
-        self, design: NDArray[np.float64], covariance: NDArray[np.float64], logs: NDArray[np.float64]
+    def averaged(
+        self,
+        design: NDArray[np.float64],
+        precisions: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        logs: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Return the log probability of every row that is left out, to first order, float64 (n_rows,).
+        """Return constants and slopes that give the rows the average probabilities of their levels.
 
-        Without a row its log odds move by (1 - A W)^-1 A (y - p), with the covariance A of the odds and their
-        information W (Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020).
+        Averages over a posterior of some covariance, whose mode has the log probabilities `logs`, are nearer to the
+        frequencies of the levels where the rows say little: at the ends of curves, and of levels with few rows. They
+        are those of a normal distribution of the log odds.
         """
+        wanted = copy(self)
+        wanted.targets = np.exp(_averaged_logs(logs, self._spread(design, covariance)))
+        return wanted.posterior(design, np.full_like(precisions, _PRECISION_OF_AVERAGES))[0]
+
+    def _spread(self, design: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariances of the log odds of the levels in every row, float64 (n_rows, n_levels, n_levels)."""
         n_rows, n_levels = self.targets.shape
-        p = np.exp(logs)
         of_levels = []
         for level in range(n_levels):
             constants = np.zeros((n_rows, n_levels))
@@ -301,6 +320,23 @@ class LevelOdds:
             moved = of_level @ covariance
             for b in range(a, n_levels):
                 spread[:, a, b] = spread[:, b, a] = np.einsum("ij,ij->i", moved, of_levels[b])
+        return spread
+
+    def left_out(
+        self,
+        design: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        logs: NDArray[np.float64],
+        *,
+        is_average: bool = False,
+    ) -> NDArray[np.float64]:
+        """Return the log probability of every row that is left out, to first order, float64 (n_rows,), or its average.
+
+        Without a row its log odds move by (1 - A W)^-1 A (y - p), with the covariance A of the odds and their
+        information W (Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020).
+        """
+        n_rows, n_levels = self.targets.shape
+        p, spread = np.exp(logs), self._spread(design, covariance)
         information = p[:, :, None] * (np.eye(n_levels) - p[:, None, :])
         pulled = spread @ (self.targets - p)[:, :, None]
         # the only row of a level holds its own constant
@@ -308,14 +344,30 @@ class LevelOdds:
         without = np.linalg.solve(held, pulled)[:, :, 0]
         left = np.asarray(logs - without, np.float64)
         left -= scipy.special.logsumexp(left, axis=1, keepdims=True)
+        if is_average:
+            left = _averaged_logs(left, np.asarray(np.linalg.solve(held, spread), np.float64))
         return np.asarray(left[np.arange(n_rows), self.codes])
 
 
+def _averaged_logs(logs: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logs of average probabilities of levels, float64 (n_rows, n_levels), given those of mean log odds.
+
+    The odds are normal, with the covariances `spread` of levels (MacKay, "The evidence framework applied to
+    classification networks", 1992). Of more than two levels each has the variance of its mean odds against the others.
+    """
+    n_levels = logs.shape[1]
+    contrasts = np.eye(n_levels) - 1 / n_levels
+    variances = np.einsum("ij,njk,ik->ni", contrasts, spread, contrasts).clip(0.0)
+    centred = logs - logs.mean(axis=1, keepdims=True)
+    centred /= np.sqrt(1 + np.pi / 4 * n_levels / (n_levels - 1) * variances)
+    return np.asarray(scipy.special.log_softmax(centred, axis=1))
+
+
 class _OfNumbers:
-    """The place of a target on the scale of its normal scores, with normal noise of one width."""
+    """The place of a target on the scale of its normal scores, with normal noise of one width; `work` as of levels."""
 
     def __init__(self, places: NDArray[np.float64]) -> None:
-        self.places = (places - places.mean()) / (places.std() or 1.0)
+        self.places, self.work = (places - places.mean()) / (places.std() or 1.0), 0.0
 
     @property
     def centred(self) -> NDArray[np.float64]:
@@ -332,6 +384,7 @@ class _OfNumbers:
 
     def fit(self, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> _Fit:
         """Return the effects of greatest posterior density, and minus the log density of left-out rows."""
+        self.work += len(design) * self.products(design.shape[1])
         full = np.column_stack([np.ones(len(design)), design])
         prior = np.concatenate([[_CONSTANT_PRECISION], precisions])
         coefficients, residuals = left_out_residuals(self.places[:, None], full, prior)
@@ -467,8 +520,9 @@ def chosen_parents(
     left-out rows, in nats.
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
     table, or one with many columns, some random rows choose, and fewer where the clock leaves little time. If 1,000
-    rows are still too many, columns that tell least of the target by themselves are left out before. The choice takes
-    half of the time that is left, and ends with what it has found by then.
+    rows are still too many, columns that tell least of the target by themselves are left out before. The choice ends
+    with what it has found after an amount of work that grows with the cells of the table, or when it has taken half of
+    the time that is left.
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
@@ -483,16 +537,18 @@ def chosen_parents(
     followed = _followed(target, columns, scales, n_levels)
     n_terms = sum(of.rows.shape[1] for of in terms.values())
     of_choice = clock.part(_SHARE_OF_TIME)
+    most_work = _most_work(table.n_rows, len(terms))
     affordable = of_choice.left / (_SECONDS_OF_PRODUCT * _N_FITS)
-    if affordable < min(_MOST_PRODUCTS, table.n_rows * followed.products(n_terms)):
+    if affordable < min(most_work / _N_FITS, table.n_rows * followed.products(n_terms)):
         clock.note(PARENTS)
-    most_products = max(min(_MOST_PRODUCTS, affordable), 0.0)
+    most_products = max(min(most_work / _N_FITS, affordable), 0.0)
     n_rows = min(_MOST_ROWS, max(int(most_products / followed.products(n_terms)), _FEWEST_ROWS), table.n_rows)
     if table.n_rows > n_rows:
         some = np.sort(np.random.default_rng(_SEED).permutation(table.n_rows)[:n_rows])
         followed, terms = followed.some(some), {name: of.some(some) for name, of in terms.items()}
     terms = _telling(followed, terms, rules.required, most_products / n_rows)
-    required, is_late = [name for name in rules.required if name in terms], of_choice.late(PARENTS)
+    required = [name for name in rules.required if name in terms]
+    is_late = _ended(followed, most_work, of_choice.late(PARENTS))
     found, widths = _Choice(followed, terms).path(required, max(rules.most, len(required)), is_late)
     sets = [(names, loss) for names, loss in found if len(names) <= rules.most] or found[-1:]
     best = min(range(len(sets)), key=lambda number: sets[number][1])
@@ -502,6 +558,18 @@ def chosen_parents(
         entering = [name for name in names if name not in fewer]
         gains |= dict.fromkeys(entering, max(without - loss, 0.0) / len(entering))
     return gains | _gains_of_pairs(followed, terms, list(gains), widths, rules.most, is_late)
+
+
+def _most_work(n_rows: int, n_columns: int) -> float:
+    """Return the products of numbers after which a choice ends, so that it is the same however busy the machine is."""
+    return float(np.clip(_WORK_OF_CELL * n_rows * n_columns, *_WORK))
+
+
+def _ended(
+    followed: LevelOdds | _OfNumbers, most_work: float, is_late: Callable[[], bool]
+) -> Callable[[], bool]:
+    """Return a function that says whether fits of a target have taken some work, or it is late."""
+    return lambda: followed.work > most_work or is_late()
 
 
 def _gains_of_pairs(
@@ -602,8 +670,8 @@ def fitted_target(
 ) -> Member | None:
     """Return the logit of a discrete target with given parents, and the log probabilities of left-out rows.
 
-    The widths of the effects are those under which left-out rows lose least, of those tried before it is late. None if
-    no parent tells anything.
+    The widths of the effects are those under which left-out rows lose least, of those tried before the work of the
+    choice is done, or it is late. None if no parent tells anything.
     """
     everything = np.ones(columns.n_rows, np.bool_)
     found = {name: _terms_of(name, columns, scales, n_levels, everything) for name in parents}
@@ -611,11 +679,17 @@ def fitted_target(
     if not terms:
         return None
     followed = LevelOdds(np.asarray(columns[target], np.int64), n_levels[target])
-    widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS, is_late=is_late)
-    if not is_late():
-        terms, widths = _with_products(followed, terms, widths, is_late)
+    has_ended = _ended(followed, _most_work(columns.n_rows, len(terms)), is_late)
+    widths = _Choice(followed, terms).widths(list(terms), _FIRST, _STEPS, is_late=has_ended)
+    if not has_ended():
+        terms, widths = _with_products(followed, terms, widths, has_ended)
     rows, precisions, _ = _Choice(followed, terms).design(list(terms), widths)
     parameters, covariance, logs = followed.posterior(rows, precisions)
+    left_out, of_averages = (
+        followed.left_out(rows, covariance, logs, is_average=is_average) for is_average in (False, True)
+    )
+    if of_averages.sum() > left_out.sum():
+        parameters, left_out = followed.averaged(rows, precisions, covariance, logs), of_averages
     constants, slopes = np.split(parameters, [n_levels[target]])
     factors: list[Functions] = []
     functions, heights, place = [], [], 0
@@ -647,7 +721,7 @@ def fitted_target(
         constants,
         followed.positions,
     )
-    return Member(fitted, followed.left_out(rows, covariance, logs))
+    return Member(fitted, left_out)
 
 
 def _with_products(

@@ -14,19 +14,21 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
+import gomea_bn.learning.averaging.target_fit as of_targets
 from gomea_bn import read_table
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging import Member, line_scale
 from gomea_bn.learning.averaging.target_fit import (
     LevelOdds,
     TargetRules,
+    _averaged_logs,
     _Choice,
     _products,
     _terms_of,
     chosen_parents,
     fitted_target,
 )
-from gomea_bn.network.conditionals.family_logit import FamilyLogit
+from gomea_bn.network.conditionals.family_logit import FamilyLogit, log_levels
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.problems.cuts.shape_fit import table_shapes
@@ -167,6 +169,36 @@ def test_a_choice_that_becomes_late_keeps_to_the_limit_on_parents(monkeypatch: p
     assert len(chosen) == 2
     assert set(chosen) < {"a", "b", "g"}
     assert len(sizes) == 2
+
+
+def test_a_choice_ends_by_its_work_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = read_table(weak_rows(400, 2))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    others = tuple(name for name in table.names if name != "y")
+    targets: list[LevelOdds] = []
+    fit = LevelOdds.fit
+
+    def seen(self: LevelOdds, design: NDArray[np.float64], precisions: NDArray[np.float64]) -> Any:
+        targets.append(self)
+        return fit(self, design, precisions)
+
+    monkeypatch.setattr(LevelOdds, "fit", seen)
+    chosen_parents("y", table, known, scales_of(table), TargetRules(others))
+    n_fits, work = len(targets), targets[-1].work
+    of_clocks, numbers = [], []
+    # all columns and rows are affordable
+    monkeypatch.setattr(of_targets, "_N_FITS", 1)
+    monkeypatch.setattr(of_targets, "_WORK", (work / 4, work / 4))
+    for clock in (FitClock(), FitClock(1e6)):
+        targets.clear()
+        of_clocks.append(chosen_parents("y", table, known, scales_of(table), TargetRules(others), clock))
+        assert not clock.cut_short
+        numbers.append(len(targets))
+        # the last fit may exceed it
+        assert work / 4 < targets[-1].work < work / 2
+    assert of_clocks[0] == of_clocks[1]
+    assert numbers[0] == numbers[1] < n_fits
+    assert {"a", "b"} <= set(of_clocks[0])
 
 
 def late_after(questions: Iterator[int], n_early: int) -> bool:
@@ -361,3 +393,30 @@ def test_a_single_row_of_a_level_hardly_moves_the_odds(n_levels: int) -> None:
     others = log_probabilities(fitted(before, scales), before, scales)
     # as far as one of three thousand rows tells, the level is like the most of the others
     assert abs(np.exp(logs[0]) - np.exp(others[0])) < 0.25
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_levels_have_their_average_probabilities_over_the_posterior(n_levels: int) -> None:
+    r = np.random.default_rng(5)
+    # the posterior of few rows is wide, above all for those that are far away
+    design = r.normal(size=(60, 6)) * np.where(np.arange(60) < 3, 4.0, 1.0)[:, None]
+    index = design @ r.normal(size=6) + r.logistic(size=60)
+    codes = np.searchsorted(np.linspace(-0.5, 1.0, n_levels - 1), index)
+    target, precisions = LevelOdds(codes, n_levels), np.full(6, 1.0)
+    parameters, covariance, logs = target.posterior(design, precisions)
+
+    def log_probabilities_at(point: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes = point[n_levels:].reshape(len(target.positions), -1)
+        return log_levels(slopes @ design.T, point[:n_levels], target.positions)
+
+    factor = np.linalg.cholesky(covariance + 1e-9 * np.eye(len(covariance)))
+    drawn = parameters + r.normal(size=(4_000, len(parameters))) @ factor.T
+    wanted = np.mean([np.exp(log_probabilities_at(point)) for point in drawn], axis=0)
+    averages = _averaged_logs(logs, target._spread(design, covariance))
+    off, of_mode = (np.abs(np.exp(of) - wanted).mean() for of in (averages, logs))
+    assert off < 0.012
+    assert off < of_mode / 2
+    # effects alone lose less of what is wanted than the likeliest ones
+    followed = log_probabilities_at(target.averaged(design, precisions, covariance, logs))
+    losses = [-(wanted * of).sum(axis=1).mean() for of in (np.log(wanted), followed, logs)]
+    assert losses[0] < losses[1] < losses[0] + 0.7 * (losses[2] - losses[0])
