@@ -38,8 +38,8 @@ _MOST_EVALUATIONS, _MOST_WITH_CURVES = 10_000, 2_000
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# local searches without a gain after which the first stage begins
-_IDLE_CLIMBS = 6
+# local searches without a gain of so many nats after which the first stage begins
+_IDLE_CLIMBS, _LEAST_GAIN = 6, 1.0
 # numbers of these after which the next one tries pairs of parents: with either kind of cuts
 _IDLE_WITH_PAIRS = (1, 2)
 # most prices of an edge that follow the first one, and least share by which one differs from the last
@@ -95,8 +95,9 @@ class StagedSearch:
         self._objective_before = np.inf
         # evaluations at its end
         self._done_at = 0
-        # whether edges have another price than at first
-        self._has_price = False
+        # the price of an edge at first, and its changes, each as a share of the price before
+        self._given_edge_cost = problem.scorer.method.edge_cost
+        self._price_changes: list[float] = []
         # the pair of stages that is running, and the cuts of its second stage once that has begun
         self._turn = 0
         self._graph_cuts: Cuts | None = None
@@ -128,7 +129,6 @@ class StagedSearch:
                     self._compare_graphs(starts)
                 else:
                     self._climb(self._first_network(starts))
-                    self._learn_edge_cost()
                 starts = [self.best]
                 if self.stop.reason:
                     # one evaluation is that of the best network
@@ -227,59 +227,61 @@ class StagedSearch:
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
         the latest graph, the others have the finer ones of `_stage_cuts`. They begin at the given network, the best one
-        so far, and each goes on from the latest one, whether that is the best one or not. After one or
-        two without a gain the next one tries all pairs of parents. After one it begins at other orders too: a graph
-        with edges that run the wrong way can be hard to leave. A local search that a limit ends counts only if it is
-        the first one, so that a number of evaluations gives the same network again. Progress is reported after every
-        local search.
+        so far, and each goes on from the latest one, whether that is the best one or not. After one or two without a
+        gain the next one tries all pairs of parents. After one it begins at other orders too: a graph with edges that
+        run the wrong way can be hard to leave, and has more edges. Once all of these have been tried without a gain,
+        edges get the price that the graph says after every search that gains nothing. A local search that a limit ends
+        counts only if it is the first one, so that a number of evaluations gives the same network again. Progress is
+        reported after every local search.
         """
-        turn = n_idle = 0
-        is_late = False
+        n_climbs = turn = n_idle = 0
+        is_settled = is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:
             cuts = network.cuts if turn % 2 else self._stage_cuts(turn // 2, network)
             climbed = self._climbed(network, cuts, n_idle)
             priced = climbed if self._is_late() else self._priced(climbed)
             is_late = self._is_late()
-            if is_late and (turn or self._has_price):
+            if is_late and n_climbs:
                 break
             network = climbed if is_late else priced
             network, objective = self._leaner(network, self._objective(network))
-            turn, n_idle = turn + 1, n_idle + 1
-            if self._keep_better(network, objective):
+            n_climbs, turn, n_idle = n_climbs + 1, turn + 1, n_idle + 1
+            before = self.objective
+            if self._keep_better(network, objective) and before - self.objective >= _LEAST_GAIN:
                 n_idle = 0
+            is_settled |= n_idle > max(_IDLE_WITH_PAIRS)
+            if n_idle and is_settled and self._change_edge_cost():
+                network, turn, n_idle = self.best, 0, 0
             self.rounds.report_start(self.objective, self._reached)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
-    def _learn_edge_cost(self) -> None:
-        """Let an edge cost what the number of edges found says, and search on, as long as that moves the same way.
+    def _change_edge_cost(self) -> bool:
+        """Let an edge cost what the number of edges found says, and return whether it costs anything else now.
 
         Many edges make further ones cheaper, and few raise the price: most of the pairs of independent columns that
-        gain do so by chance. Scores other than the default one are published, and stay. So does the first price of so
-        few columns that all graphs are compared, apart from constant ones.
+        gain do so by chance. The price moves one way. Scores other than the default one are published, and stay. So
+        does the first price of so few columns that all graphs are compared, apart from constant ones.
         """
         scorer, rules = self.problem.scorer, self.problem.edge_rules
         varies = np.array([float(np.ptp(v.values[v.is_observed])) > 0 for v in scorer.variables])
         if not (scorer.rule.centred and scorer.rule.edge_cost > 0) or varies.sum() <= _FEW_COLUMNS:
-            return
+            return False
         may_join = (rules.may_lead | rules.may_lead.T) & rules.may_lack & np.outer(varies, varies)
-        n_pairs, given = int(np.triu(may_join, 1).sum()), scorer.method.edge_cost
         required = set(_required_edges(self.problem))
-        former = 0.0
-        for _ in range(_MOST_PRICES):
-            n_edges = sum(edge not in required for edge in self.best.edges)
-            wanted = given * relative_edge_cost(n_edges, n_pairs, int(varies.sum()))
-            change = wanted / scorer.method.edge_cost - 1.0
-            if self._is_late() or abs(change) < _LEAST_CHANGE or change * former < 0.0:
-                return
-            self.problem.set_edge_cost(wanted)
-            self._has_price, former = True, change
-            self.objective = self._objective(self.best)
-            if change > 0.0:
-                # objectives under the lower price are no progress towards the best one
-                self.rounds.history[:] = [
-                    HistoryEntry(self.stop.seconds, self.rounds.n_eval, self.objective, 1)
-                ]
-            self._climb(self.best)
+        n_edges = sum(edge not in required for edge in self.best.edges)
+        relative = relative_edge_cost(n_edges, int(np.triu(may_join, 1).sum()), int(varies.sum()))
+        change = self._given_edge_cost * relative / scorer.method.edge_cost - 1.0
+        turns_back = any(change * former < 0.0 for former in self._price_changes)
+        is_last = turns_back or len(self._price_changes) == _MOST_PRICES
+        if is_last or abs(change) < _LEAST_CHANGE or self._is_late():
+            return False
+        self.problem.set_edge_cost(self._given_edge_cost * relative)
+        self._price_changes.append(change)
+        self.objective = self._objective(self.best)
+        if change > 0.0:
+            # objectives under the lower price are no progress towards the best one
+            self.rounds.history[:] = [HistoryEntry(self.stop.seconds, self.rounds.n_eval, self.objective, 1)]
+        return True
 
     def _first_network(self, starts: Sequence[_Network]) -> _Network:
         """Make the first of `starts` the best network, or else that of the required edges alone, and return it.
