@@ -238,7 +238,8 @@ def _of_rows(
     if per_column > MOST_PER_COLUMN:
         of_curves = (*of_curves, _FEW_ROWS / n_rows)
     precisions = np.array([prior_precisions(roughness, p) for p in of_curves])
-    precisions[LINES:UNITS] *= np.array(_WIDTHS)[:, None]
+    # a pair may act by its product alone, so that the width of lines says nothing about products
+    precisions[LINES:UNITS, : first[-1]] *= np.array(_WIDTHS)[:, None]
     # next to lines, products are those of lines and levels; lines in units have none
     precisions[:UNITS, int(first[-1]) :][:, of_factors.any(axis=1)] = np.inf
     precisions[UNITS, int(first[-1]) :] = np.inf

@@ -71,9 +71,8 @@ def mixture(
     The numbers are the log likelihood of the rows in nats, how many parameters the fit has, and how many nats the
     choice of its components costs. Values, width and knots are scaled to [0, 1].
     """
-    ones = np.ones(len(scaled))
     components = [
-        _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots)),
+        _uniform(len(scaled), knots),
         _kernel(scaled, counts, width, knots),
         _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
     ]
@@ -125,6 +124,12 @@ def _mixed(
     return weights, in_sample, n_parameters, float(charges @ is_used)
 
 
+def _uniform(n_distinct: int, knots: NDArray[np.float64]) -> _Component:
+    height = 1 / (knots[-1] - knots[0])
+    of_values = np.full(n_distinct, height)
+    return _Component(of_values, of_values, np.full((2, len(knots) - 1), height), height * np.diff(knots))
+
+
 def _histogram_density(
     scaled: NDArray[np.float64],
     counts: NDArray[np.int64],
@@ -136,7 +141,7 @@ def _histogram_density(
     n_rows, n_bins = counts.sum(), len(cuts) + 1
     code = np.searchsorted(cuts, scaled, side="left")
     rows = np.bincount(code, counts, minlength=n_bins)
-    widths = np.diff(np.concatenate(([0.0], cuts, [1.0])))
+    widths = np.diff(np.concatenate((knots[:1], cuts, knots[-1:])))
     left_out = rows[code] / (n_rows - 1 + n_bins) / widths[code]
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
@@ -304,8 +309,8 @@ def _mean_around(counts: NDArray[Any], is_point: NDArray[np.bool_], position: in
 def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     """Return the least width of structure in a column's density, in the units of the data.
 
-    It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
-    middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
+    It is the median gap between distinct values, and at least 1/100 of the range, or of twice the range of the middle
+    four fifths of the rows if that is smaller. With few repeated values it is twice the gap, and at least 1/200.
     """
     span = distinct[-1] - distinct[0]
     cumulated = np.cumsum(counts)
@@ -313,10 +318,10 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     middle = distinct[tenths[1]] - distinct[tenths[0]]
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
-    # resolution as a share of the extent; repeated values need a wider one
-    share = 0.02 if cumulated[-1] > FEW_TIES * len(distinct) else 0.005
+    # values of one measuring step have cells as wide as a gap
+    share, n_gaps = (0.01, 1) if cumulated[-1] > FEW_TIES * len(distinct) else (0.005, 2)
     # Python's floats overflow without a warning
-    return max(float(share * extent), 2 * float(np.median(np.diff(distinct))))
+    return max(float(share * extent), n_gaps * float(np.median(np.diff(distinct))))
 
 
 def fit_shape(
@@ -401,9 +406,13 @@ def _fitted(
     # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
     scaled, width = (distinct - low) / span, min(max(least / span, 1e-100), 0.5)
     histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_quick else _histogram(scaled, counts, width)
-    edges = _edges(_knots(scaled, counts, histogram_cuts, width), all_distinct)
+    beyond = _beyond_ends(distinct, counts, (low, high)) / span
+    ends = np.array([beyond[0], 1 - beyond[1]])
+    edges = _edges(_knots(scaled, counts, histogram_cuts, ends, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
+    # the first and last piece stand for whole cells of the values there
+    knots[[0, -1]] += np.array([-1.0, 1.0]) * beyond
     if is_quick or counts.sum() > MANY_ROWS:
         heights, masses, of_rows, n_parameters = _joined_shares(scaled, counts, knots)
         cost = histogram_cost
@@ -422,10 +431,26 @@ def _fitted(
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
     of_shape = float(counts @ shape.log_scaled_density(distinct))
+    # a cell of the density that is cut in half is twice as dense
+    of_rows += log(2) * float(counts[[0, -1]] @ (beyond > 0))
     log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape)
     log_likelihood -= PARAMETER_PRICE * n_parameters + cost
     log_likelihood += float(all_counts[is_point] @ np.log(shape.point_masses))
     return ColumnShape(shape, log_likelihood, least, n_parameters=n_parameters)
+
+
+def _beyond_ends(
+    distinct: NDArray[np.float64], counts: NDArray[np.int64], ends: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return how far the cells of the least and the greatest value reach beyond these, in units, float64 (2,).
+
+    A repeated value stands for numbers up to half of a gap on either side. An end that is a point mass, and a column
+    with few repeated values, have 0.
+    """
+    gaps = np.diff(distinct)
+    halves = np.minimum(gaps[[0, -1]], np.median(gaps)) / 2
+    is_open = np.array([distinct[0] == ends[0], distinct[-1] == ends[1]])
+    return np.asarray(halves * (is_open & (counts.sum() > FEW_TIES * len(distinct))), np.float64)
 
 
 def _joined_shares(
@@ -516,14 +541,18 @@ def _histogram(
 
 
 def _knots(
-    scaled: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDArray[np.float64], width: float
+    scaled: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    cuts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    width: float,
 ) -> NDArray[np.float64]:
-    """Return 0, the histogram's cuts, further knots half evenly spaced and half at quantiles of the rows, and 1.
+    """Return 0, the ends, the histogram's cuts, further knots, half evenly spaced and half at quantiles of rows, and 1.
 
     The shares of the last quantiles at both ends halve down to a single row, to follow long tails. The further knots
     are at least a quarter of the resolution `width` away from all others.
     """
-    fixed = np.concatenate(([0.0], cuts, [1.0]))
+    fixed = np.unique(np.concatenate(([0.0, 1.0], ends, cuts)))
     most = MOST_PIECES + 1 - len(fixed)
     n_even = most // 2
     n_quantiles = most - n_even

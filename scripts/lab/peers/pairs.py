@@ -138,6 +138,17 @@ def split(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frame.iloc[order[:size]].reset_index(drop=True), frame.iloc[order[size:]].reset_index(drop=True)
 
 
+def cuts_at_quantiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return cuts halfway from the greatest value up to each quantile to the next value, float64 (at most 5,).
+
+    A cut at a value would leave bins of networks without a cell where this value is the least one.
+    """
+    distinct = np.unique(values)
+    below = np.searchsorted(distinct, np.quantile(values, _QUANTILES), side="right") - 1
+    below = np.unique(below[below < len(distinct) - 1])
+    return 0.5 * (distinct[below] + distinct[below + 1])
+
+
 @dataclass(frozen=True)
 class CellCoder:
     """The cells of columns: inner quantiles of numbers, or levels, of training rows."""
@@ -153,7 +164,7 @@ class CellCoder:
         for name, column in train.items():
             known = column.dropna()
             if pd.api.types.is_numeric_dtype(known) and known.nunique() > _MOST_DISTINCT:
-                cuts[str(name)] = np.unique(np.quantile(known.to_numpy(np.float64), _QUANTILES))
+                cuts[str(name)] = cuts_at_quantiles(known.to_numpy(np.float64))
             elif known.nunique() <= _MOST_LEVELS:
                 levels[str(name)] = sorted(known.unique().tolist(), key=str)
         return cls(cuts, levels)

@@ -234,6 +234,17 @@ def test_shuffled_ties_hardly_change_the_density_of_new_rows(name: str) -> None:
         assert tied.log_density(new).mean() == pytest.approx(spread.log_density(new).mean(), abs=0.05)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_cell_of_the_least_or_greatest_value_is_whole(sign: float) -> None:
+    rng = np.random.default_rng(0)
+    values = sign * np.minimum(1 + np.floor(np.exp(rng.normal(0.9, 1.1, 400))), 50)
+    shape = fit_shape(values).shape
+    assert len(shape.points) == 0
+    for cell in sign * np.arange(1.0, 5.0):
+        low, high = shape.distribution([cell - 0.5, cell + 0.5])
+        assert high - low == pytest.approx((values == cell).mean(), abs=0.05)
+
+
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("n_copies", [2, 10])
 def test_repeated_rows_buy_no_density(name: str, n_copies: int) -> None:
@@ -241,7 +252,7 @@ def test_repeated_rows_buy_no_density(name: str, n_copies: int) -> None:
     continuous = values + np.random.default_rng(4).uniform(-0.4, 0.4, len(values)) * 1e-3
     for column in (values, continuous):
         few, many = fit_shape(column).shape, fit_shape(np.repeat(column, n_copies)).shape
-        assert many.log_density(column).mean() < few.log_density(column).mean() + 0.1
+        assert many.log_density(column).mean() < few.log_density(column).mean() + 0.15
 
 
 def test_coarser_rounding_never_makes_a_column_denser() -> None:
@@ -395,13 +406,14 @@ def test_units_change_only_the_units() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        # twice the median gap
+        # twice the median gap, or the gap if values repeat
         ([0, 1, 2, 3, 10], 2.0),
-        # a share of the range, where gaps are small: a fiftieth if values repeat
+        (np.repeat([0, 1, 2, 3, 10], 2), 1.0),
+        # a share of the range, where gaps are small: a hundredth if values repeat
         (np.linspace(0, 10, 5001), 0.05),
-        (np.repeat(np.linspace(0, 10, 5001), 2), 0.2),
+        (np.repeat(np.linspace(0, 10, 5001), 2), 0.1),
         # the share of twice the middle four fifths, where tails are long
-        (np.concatenate((np.repeat(np.linspace(0, 1, 1001), 2), [100.0])), 0.02 * 2 * 0.8),
+        (np.concatenate((np.repeat(np.linspace(0, 1, 1001), 2), [100.0])), 0.01 * 2 * 0.8),
     ],
 )
 def test_the_resolution_is_that_of_gaps_and_of_most_rows(values: Any, expected: float) -> None:
@@ -551,7 +563,7 @@ def test_rare_values_of_counts_have_a_density(n_rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows_per_value", "share"), [(1.0, 0.005), (1.05, 0.005), (1.25, 0.02), (2.0, 0.02)]
+    ("rows_per_value", "share"), [(1.0, 0.005), (1.05, 0.005), (1.25, 0.01), (2.0, 0.01)]
 )
 def test_values_repeat_if_there_are_more_than_eleven_rows_for_ten_values(
     rows_per_value: float, share: float

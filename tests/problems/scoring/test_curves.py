@@ -131,16 +131,14 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
     assert data.precisions[:UNITS, 0].tolist() == [1.0, 10.0, 100.0]
     for prior, precisions in enumerate(data.precisions[:, columns]):
         used = np.isfinite(precisions)
-        width = data.precisions[prior, 0] if prior < UNITS else 1.0
 
         def scores(
             *blocks: tuple[Values, Values],
             used: NDArray[np.bool_] = used,
             precisions: Values = precisions,
-            width: float = width,
         ) -> Values:
             whole = np.column_stack([design[:, used], *(block[0] for block in blocks)])
-            of_prior = np.concatenate([precisions[used], *(width * block[1] for block in blocks)])
+            of_prior = np.concatenate([precisions[used], *(block[1] for block in blocks)])
             return np.array(
                 [
                     data.alone[2, t]
@@ -597,6 +595,21 @@ def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bo
     np.testing.assert_array_equal(
         plain.score([family(3, 0), family(3, 1)]), scorer.score([family(3, 0), family(3, 1)])
     )
+
+
+def test_a_product_without_lines_scores_near_its_regression() -> None:
+    rng = np.random.default_rng(0)
+    x, y, noise = rng.normal(size=(3, 2000))
+    child = x * y + 0.3 * noise
+    scorer = of_normal_noise(
+        curves_scorer([curved_column(name, v) for name, v in zip("xyc", (x, y, child), strict=True)])
+    )
+    alone, both = scorer.score([family(2), family(2, 0, 1)])
+    slope, centre = np.polyfit(x * y, child, 1)
+    explained = child.var() / (child - slope * x * y - centre).var()
+    normal_alone = -1000 * np.log(2 * np.pi * np.e * child.var() / np.ptp(child) ** 2)
+    assert both > normal_alone + 1000 * np.log(explained) - 60
+    assert both > alone
 
 
 def test_a_product_is_found_next_to_curves_of_many_parents() -> None:
