@@ -311,9 +311,14 @@ def _question(learner: BayesNetLearner) -> tuple[str, str]:
     """Return a column to ask about, and a finding about another one that it has an edge with."""
     import numpy as np
 
+    from gomea_bn.data.event_times import time_and_event
+
     network, table = learner.network_, learner.table_
     near = {name: [*network.parents(name), *network.children(name)] for name in network.names}
-    target = learner.target or max(network.names, key=lambda name: len(near[name]))
+    # a time until an event is no outcome
+    times = (time_and_event(table.columns) or ())[:1]
+    others = [name for name in network.names if name not in times]
+    target = learner.target or max(others, key=lambda name: len(near[name]))
     column = shlex.quote(target)
     for name in near[target]:
         cells = table.columns[table.names.index(name)]

@@ -74,6 +74,20 @@ def test_learn_says_what_to_type_next_about_the_target(tmp_path):
     assert f"gomea-bn study {data} --target ill -o study.html" in following
 
 
+def test_learn_proposes_no_question_about_a_time_until_an_event(tmp_path):
+    rng = np.random.default_rng(0)
+    dose, age = rng.normal(size=(2, 300))
+    days = np.exp(1.5 * dose + age).round(2)
+    frame = pd.DataFrame({"days": days, "dose": dose, "age": age, "died": (days < 1).astype(int)})
+    data = tmp_path / "rows.csv"
+    frame.to_csv(data, index=False)
+    result = ok("learn", data, "--out", tmp_path / "run", "--max-evaluations", "300", "--seed", "1")
+    assert "'days' looks like the time until 'died'" in " ".join(result.stderr.split())
+    following = result.stdout.partition("Next:\n")[2]
+    assert "--target" in following
+    assert "--target days" not in following
+
+
 def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
