@@ -39,7 +39,6 @@ FORMATS = {
     "xdsl": FileFormat(is_xml=True),
     "net": FileFormat(),
     "xmlbif": FileFormat(is_written=False, is_xml=True),
-    "uai": FileFormat(is_written=False),
 }
 """Formats by name."""
 
@@ -51,6 +50,7 @@ _FOREIGN = {
     "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
     **dict.fromkeys(("dne", "dnet"), "Netica's format; open it in GeNIe, and save it as .xdsl"),
     "neta": "Netica's binary format; save it as .dne, open that in GeNIe, and save it as .xdsl",
+    "uai": "the format of the UAI competitions; pyAgrum makes a .bif of it: saveBN(loadBN('a.uai'), 'a.bif')",
 }
 
 
