@@ -125,9 +125,7 @@ class LearnerParameters(Parameters):
     max_evaluations: int | None = option(
         None, Integer(1, none=""), "Limit on the number of evaluated networks, exact."
     )
-    max_generations: int | None = option(
-        None, Integer(1, none=""), "Limit on the number of generations over all populations."
-    )
+    max_generations: int | None = option(None, Integer(1, none=""))
     patience: float | str | None = option(
         "auto",
         Number(0, above=True, words=("auto",), none="0"),
