@@ -61,7 +61,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
 if TYPE_CHECKING:
-    from gomea_bn.data.files.table_files import Loaded
+    from gomea_bn.data.files.reading import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.discretization.base import Discretizer
     from gomea_bn.learning.cuts.refinement import RefinementResult
@@ -295,7 +295,8 @@ def fit(
     gomea_bn.learning.network_of_graph(table, edges, cut_points). Exit codes: 0 done, 1 not written, 2 wrong use, 3
     graph or data unusable, 130 interrupted.
     """
-    from gomea_bn.data.files.table_files import FILE_OPTIONS, load
+    from gomea_bn.data.files.reading import FILE_OPTIONS
+    from gomea_bn.data.loading import load
     from gomea_bn.data.sources import is_in_pieces, treatment_in_reading
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, network_of_graph
 
