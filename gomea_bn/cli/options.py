@@ -34,7 +34,7 @@ from gomea_bn.learning.parameters import (
     LearnerParameters,
     NetworkParameters,
 )
-from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_declared, declarations
+from gomea_bn.parameters import Choice, Declaration, Number, WholeNumber, check_declared, declarations
 
 if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint
@@ -75,7 +75,7 @@ TimeOfRows = _named(
 )
 _LONG_RUNS = "Long runs"
 # types of values that typer reads
-_KINDS_OF_VALUES = {Choice: str, Integer: int, Number: float}
+_KINDS_OF_VALUES = {Choice: str, WholeNumber: int, Number: float}
 
 
 def option_of(declaration: Declaration, **others: Any) -> tuple[Any, Any]:
