@@ -133,6 +133,8 @@ class Discretizer(Parameters):
     """Functions that call the kernels of the method on tiny problems, once in a process."""
     _uses_classes: ClassVar[bool] = True
     """Whether `y` of `fit` is read; methods whose classes belong into the table ignore it."""
+    follows_graph: ClassVar[bool] = True
+    """Whether another graph may give other cuts."""
 
     kinds: Mapping[str, str] | None = None
     missing: str = "error"

@@ -22,6 +22,8 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cut
 class _FixedCount(Discretizer):
     """A method with a given number of bins."""
 
+    follows_graph = False
+
     n_bins: int = option(5, WholeNumber(1, MAX_CARDINALITY))
 
 

@@ -131,6 +131,7 @@ class LatentDiscretizer(Discretizer):
     """
 
     _warm_ups = (compile_latent_kernels,)
+    follows_graph = False
 
     n_classes: int | None = field(default=None, metadata=stated(WholeNumber(1, none=""), ""), kw_only=False)
     max_classes: int = option(10, WholeNumber(1))
