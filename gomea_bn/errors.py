@@ -400,7 +400,7 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
     """Return the function that spells options in messages as on the command line.
 
     `names` has what the user wrote for an option of this name in Python, where that differs between calls of a command:
-    for example "--cuts" for "cut_points".
+    for example "--tiers" for "temporal_order".
     """
     option_names = {**_OPTION_NAMES, **(names or {})}
 

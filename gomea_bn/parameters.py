@@ -193,7 +193,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Integer(Number):
+class WholeNumber(Number):
     """Integers in a range, both ends included, or one of some words; the parameters are those of `Number`."""
 
     _noun: ClassVar[str] = "an integer"

@@ -227,7 +227,7 @@ class DiscreteSearch(Scheme, ABC):
 
 
 @dataclass
-class Population:
+class DiscretePopulation:
     """One population of the scheme, with the generators of its blocks."""
 
     data: PopulationData
@@ -307,7 +307,7 @@ class DiscreteRun(MultiStartRun):
     @abstractmethod
     def _new_population(
         self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
-    ) -> Population:
+    ) -> DiscretePopulation:
         """Return a population of the subclass's own kind."""
 
     @abstractmethod
@@ -406,7 +406,7 @@ class DiscreteRun(MultiStartRun):
                     donors=np.zeros(max(n_donors, len(work.donors)), np.int64),
                 )
 
-    def _begin(self, population: Population, cost_bound: int) -> Turn:
+    def _begin(self, population: DiscretePopulation, cost_bound: int) -> Turn:
         """Set the budgets for a generation with at most `cost_bound` evaluations per solution."""
         size = population.size
         left = self.limits.evaluations - self.n_eval
@@ -428,7 +428,7 @@ class DiscreteRun(MultiStartRun):
 
     def _run_blocks(
         self,
-        population: Population,
+        population: DiscretePopulation,
         turn: Turn,
         work_kind: str,
         blocks: range,
@@ -474,11 +474,11 @@ class DiscreteRun(MultiStartRun):
             run(blocks, 1)
         self.problem.generation_ended()
 
-    def _left(self, population: Population, turn: Turn) -> int:
+    def _left(self, population: DiscretePopulation, turn: Turn) -> int:
         """Return the evaluations that are left after those of the generation so far."""
         return turn.left - int(population.data.tallies[:, EVALUATIONS].sum())
 
-    def _sure_blocks(self, population: Population, turn: Turn, blocks: range) -> range:
+    def _sure_blocks(self, population: DiscretePopulation, turn: Turn, blocks: range) -> range:
         """Return the first of some blocks, which threads can share: they take fewer evaluations than are left."""
         if self.n_threads == 1:
             return blocks[:0]
@@ -490,7 +490,7 @@ class DiscreteRun(MultiStartRun):
         """Return the number of solutions of a generation that count: those that have begun where threads meet."""
         return begun_prefix(tallies) if self.problem.meeting is not None else finished_prefix(tallies)
 
-    def _count_evaluations(self, population: Population) -> int:
+    def _count_evaluations(self, population: DiscretePopulation) -> int:
         """Count a generation up to its first unfinished solution, so that a limit repeats it; return how many count."""
         tallies = population.data.tallies
         n_counted = self._n_counted(tallies)
@@ -500,7 +500,7 @@ class DiscreteRun(MultiStartRun):
         self.n_generations += n_counted > 0
         return n_counted
 
-    def _learn_linkage(self, population: Population, groups: Sequence[Any]) -> list[Linkage]:
+    def _learn_linkage(self, population: DiscretePopulation, groups: Sequence[Any]) -> list[Linkage]:
         """Return the linkage of each group of rows, learned on a thread if it may take long (deadline)."""
         learned: list[Linkage] = []
 
@@ -532,7 +532,7 @@ class DiscreteRun(MultiStartRun):
             and refiner.affordable(self.n_eval)
         )
 
-    def _refined(self, population: Population, refiner: Refiner, i: int) -> Solution | None:
+    def _refined(self, population: DiscretePopulation, refiner: Refiner, i: int) -> Solution | None:
         """Replace solution i by its refinement, evaluate it and return its former rows; None if nothing has changed."""
         data = population.data
         improved: list[NDArray[np.int16]] = []

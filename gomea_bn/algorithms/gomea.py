@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gomea_bn.algorithms.discrete_run import (
+    DiscretePopulation,
     DiscreteRun,
     DiscreteSearch,
-    Population,
     begun_prefix,
     put_back,
 )
@@ -101,7 +101,7 @@ class GOMEA(DiscreteSearch):
 
 
 @dataclass
-class _Population(Population):
+class _Population(DiscretePopulation):
     """A population with the means of its violations and objectives."""
 
     mean: tuple[float, float] = (np.inf, np.inf)

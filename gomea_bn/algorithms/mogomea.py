@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.archive import ElitistArchive, new_archive
 from gomea_bn.algorithms.discrete_run import (
+    DiscretePopulation,
     DiscreteRun,
     DiscreteSearch,
-    Population,
     put_back,
     stall_limit,
 )
 from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real_problem
-from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.algorithms.rvgomea import Population as RealPopulation
+from gomea_bn.algorithms.rvgomea import RVGOMEA, Population, RealRun
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.linkage.models import Linkage, LinkageModel, linkage_model
 from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
@@ -229,7 +228,7 @@ class MOGOMEA(DiscreteSearch):
 
 
 @dataclass
-class _Population(Population):
+class _Population(DiscretePopulation):
     """A population with its number of clusters and of generations since the archive's latest addition."""
 
     n_clusters: int = 1
@@ -623,7 +622,7 @@ class RealFrontRun(_FrontResults, RealRun):
     def _size(self, index: int) -> int:
         return _LARGER * super()._size(index)
 
-    def _vary(self, population: RealPopulation) -> int:
+    def _vary(self, population: Population) -> int:
         data, generator, problem = population.data, population.generator, self.problem
         n, n_variables = data.genotypes.shape
         parents, former, amounts = data.genotypes.copy(), data.objectives.copy(), data.violations.copy()

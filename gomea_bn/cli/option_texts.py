@@ -95,33 +95,35 @@ def read_cells(option: str, text: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
-    """Return the cuts in "name=1,2.5,4"; "name=" stands for one bin without cuts."""
+    """Return the cuts in "name=1,2.5,4" and in files of cuts; "name=" stands for one bin without cuts."""
     cut_points: dict[str, list[float]] = {}
     for text in texts:
-        name, numbers = _assignment("--cut-points", text, "name=18,40,65")
-        if name in cut_points:
-            raise GomeaBnError(f"--cut-points names '{name}' twice; give all its cuts at once.")
-        try:
-            cut_points[name] = [float(number) for number in numbers.split(",")] if numbers else []
-        except ValueError:
-            raise GomeaBnError(
-                f"--cut-points of '{name}' must be numbers separated by commas, got {numbers!r}."
-            ) from None
+        for name, cuts in _cuts_in(text).items():
+            if name in cut_points:
+                raise GomeaBnError(f"--cut-points names '{name}' twice; give all its cuts at once.")
+            cut_points[name] = cuts
     return cut_points
 
 
-def all_cut_points(texts: Iterable[str], file: Path | None) -> dict[str, list[float]]:
-    """Return the cuts in repeated "name=1,2.5,4" texts and in a file of cut points."""
-    in_texts = read_cut_points(texts)
-    if file is None:
-        return in_texts
-    from gomea_bn.discretization.cut_files import read_cut_file
+def cut_files(texts: Iterable[str]) -> list[Path]:
+    """Return the files among the texts of `--cut-points`: those without an equals sign."""
+    return [Path(text) for text in texts if "=" not in text]
 
-    in_file = read_cut_file(file)
-    for name in in_texts:
-        if name in in_file:
-            raise GomeaBnError(f"--cut-points and --cuts both name '{name}'; give its cuts once.")
-    return {**in_file, **in_texts}
+
+def _cuts_in(text: str) -> dict[str, list[float]]:
+    """Return the cuts by column in one text of `--cut-points`."""
+    for file in cut_files([text]):
+        from gomea_bn.discretization.cut_files import read_cut_file
+
+        with prefixed_errors("--cut-points"):
+            return read_cut_file(file)
+    name, numbers = _assignment("--cut-points", text, "name=18,40,65 or a file")
+    try:
+        return {name: [float(number) for number in numbers.split(",")] if numbers else []}
+    except ValueError:
+        raise GomeaBnError(
+            f"--cut-points of '{name}' must be numbers separated by commas, got {numbers!r}."
+        ) from None
 
 
 def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.option_texts import (
-    all_cut_points,
     checkpoint_of_options,
+    cut_files,
+    read_cut_points,
     read_jobs,
     read_kinds,
     read_knowledge,
@@ -33,7 +34,7 @@ from gomea_bn.learning.parameters import (
     LearnerParameters,
     NetworkParameters,
 )
-from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_declared, declarations
+from gomea_bn.parameters import Choice, Declaration, Number, WholeNumber, check_declared, declarations
 
 if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint
@@ -74,7 +75,7 @@ TimeOfRows = _named(
 )
 _LONG_RUNS = "Long runs"
 # types of values that typer reads
-_KINDS_OF_VALUES = {Choice: str, Integer: int, Number: float}
+_KINDS_OF_VALUES = {Choice: str, WholeNumber: int, Number: float}
 
 
 def option_of(declaration: Declaration, **others: Any) -> tuple[Any, Any]:
@@ -129,9 +130,9 @@ Kind = _named(
 )
 CutPoints = _named(
     list[str] | None,
-    "NAME=18,40,65: fixed inner cuts of a column; may be repeated.",
+    "NAME=18,40,65: fixed inner cuts of a column, or a JSON file of cuts, as discretize writes it; may be repeated.",
     BINS,
-    metavar="COLUMN=NUMBERS",
+    metavar="COLUMN=NUMBERS|FILE",
 )
 Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
 Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
@@ -199,7 +200,6 @@ _OF_SEARCHES: dict[str, Any] = {
     "max_table_cells": _named(int, "Largest number of cells of a variable's table.", KNOWLEDGE),
     "kind": Kind,
     "cut_points": CutPoints,
-    "cuts": _named(Path | None, "JSON file of fixed inner cuts, as discretize writes it.", BINS),
     "checkpoint": CheckpointFolder,
     "every": CheckpointEvery,
     "resume": CheckpointResume,
@@ -219,22 +219,20 @@ class Given:
     @property
     def files(self) -> dict[str, list[Path]]:
         """Files that the options name for reading, by option."""
-        return {
-            f"--{name}": [path]
-            for name in ("cuts", "tiers", "rules")
-            if (path := self.values[name]) is not None
+        of_knowledge = {
+            f"--{name}": [path] for name in ("tiers", "rules") if (path := self.values[name]) is not None
         }
+        return {"--cut-points": cut_files(self.values["cut_points"] or ())} | of_knowledge
 
     @property
     def spelled(self) -> dict[str, str]:
-        """Options that hold the user's cuts, tiers and edges, by their names in Python; see `spelling`."""
+        """Options that hold the user's tiers and edges, by their names in Python; see `spelling`."""
 
         def holding(option: str, file_option: str) -> str:
             given = [name for name in (option, file_option) if self.values[name.strip("-").replace("-", "_")]]
             return " or ".join(given) or option
 
         return {
-            "cut_points": holding("--cut-points", "--cuts"),
             "temporal_order": holding("--tier", "--tiers"),
             "required_edges": holding("--require", "--rules"),
             "forbidden_edges": holding("--forbid", "--rules"),
@@ -251,7 +249,7 @@ class Given:
         rules = ("require", "forbid", "rules", "tier", "tiers", "max_table_cells")
         return {
             **declared,
-            "cut_points": all_cut_points(values["cut_points"] or (), values["cuts"]),
+            "cut_points": read_cut_points(values["cut_points"] or ()),
             "knowledge": read_knowledge(**{name: values[name] for name in rules}),
             "kinds": read_kinds(values["kind"] or ()),
             "n_jobs": read_jobs(values["jobs"]),

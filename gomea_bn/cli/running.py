@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty import GraphTest
-    from gomea_bn.data.files.reading import ReadingOptions
-    from gomea_bn.data.files.table_files import Loaded
+    from gomea_bn.data.files.reading import Loaded, ReadingOptions
     from gomea_bn.data.table import Table
     from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -86,7 +85,7 @@ def loaded_data(
     duration: str | None = None,
 ) -> Loaded:
     """Return the rows of a file or frame; exits with 3 if they cannot be used, and with 2 if an option does not fit."""
-    from gomea_bn.data.files.table_files import load
+    from gomea_bn.data.loading import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return load(data, reading, weight, groups, duration)

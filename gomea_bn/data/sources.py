@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.files.table_files import load, read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.group_columns import group_codes
+from gomea_bn.data.loading import load
 from gomea_bn.data.table import RowGroups, Table, table_of
 from gomea_bn.errors import (
     GomeaBnError,
@@ -43,6 +42,8 @@ def is_in_pieces(source: Any) -> bool:
     if isinstance(source, (list, tuple)):
         return bool(source) and all(hasattr(frame, "iloc") for frame in source)
     if isinstance(source, (str, os.PathLike)):
+        from gomea_bn.data.files.database_names import database_of
+
         text = os.fspath(source)
         if (database := database_of(source)) is not None:
             from gomea_bn.data.files.databases import is_large
@@ -61,6 +62,8 @@ def source_frame(source: Any) -> pd.DataFrame:
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
+        from gomea_bn.data.files.table_files import read_frame
+
         return read_frame(source)
     return frame_of(source)
 

@@ -33,10 +33,10 @@ from gomea_bn.data.columns import (
 )
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.event_times import Censoring, doubts_about_times
-from gomea_bn.data.files.reading import OF_TABLE, Note, ReadingOptions, reading_file
-from gomea_bn.data.files.table_files import Loaded, load
+from gomea_bn.data.files.reading import OF_TABLE, Loaded, Note, ReadingOptions, reading_file
 from gomea_bn.data.forms import check_form_names, with_forms
 from gomea_bn.data.group_columns import doubts_about_groups, group_codes
+from gomea_bn.data.loading import load
 from gomea_bn.data.selection import names_that_are_data, without_identifiers
 from gomea_bn.errors import (
     GomeaBnError,

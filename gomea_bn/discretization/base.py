@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import source_name
-from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.files.table_files import Loaded, load
+from gomea_bn.data.files.reading import Loaded, ReadingOptions
+from gomea_bn.data.loading import load
 from gomea_bn.data.sources import check_kinds, complete_table, source_frame
 from gomea_bn.data.table import MAX_LEVELS, Table, table_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
@@ -133,6 +133,8 @@ class Discretizer(Parameters):
     """Functions that call the kernels of the method on tiny problems, once in a process."""
     _uses_classes: ClassVar[bool] = True
     """Whether `y` of `fit` is read; methods whose classes belong into the table ignore it."""
+    follows_graph: ClassVar[bool] = True
+    """Whether another graph may give other cuts."""
 
     kinds: Mapping[str, str] | None = None
     missing: str = "error"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.errors import MOST_SEED, GomeaBnError, Option, Setting
-from gomea_bn.parameters import Integer, option
+from gomea_bn.parameters import WholeNumber, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
@@ -22,7 +22,9 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cut
 class _FixedCount(Discretizer):
     """A method with a given number of bins."""
 
-    n_bins: int = option(5, Integer(1, MAX_CARDINALITY))
+    follows_graph = False
+
+    n_bins: int = option(5, WholeNumber(1, MAX_CARDINALITY))
 
 
 class EqualWidth(_FixedCount):
@@ -95,7 +97,7 @@ class KMeans(_FixedCount):
     Needs scikit-learn: ``pip install 'gomea-bn[interop]'``.
     """
 
-    random_state: int | None = option(0, Integer(0, MOST_SEED, none=""))
+    random_state: int | None = option(0, WholeNumber(0, MOST_SEED, none=""))
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
@@ -147,7 +149,7 @@ class MDLP(Discretizer):
     k, k1, k2 are the numbers of classes in the set S and in its two parts. Then both parts are split.
     """
 
-    max_classes: int = option(50, Integer(2))
+    max_classes: int = option(50, WholeNumber(2))
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is None:

@@ -31,9 +31,6 @@ DISCRETIZERS = {
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
 """Names of the discretizers that need only a table and a graph; MDLP needs classes."""
 _GRAPH_LEARNERS = frozenset({"LDBN", "MDLNetwork"})
-_WITHOUT_GRAPH = frozenset(
-    DISCRETIZERS[name][1] for name in ("equal-frequency", "equal-width", "k-means", "latent")
-)
 
 
 def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) -> None:
@@ -98,11 +95,6 @@ def proposers(
             type(made)(**{**made.get_params(deep=False), "n_bins": n}) for n in range(2, max_bins + 1)
         )
     return (made,)
-
-
-def follows_graph(method: Discretizer) -> bool:
-    """Return whether another graph may give other cuts; assumed for discretizers of unknown classes."""
-    return type(method).__name__ not in _WITHOUT_GRAPH
 
 
 def propose(

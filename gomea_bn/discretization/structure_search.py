@@ -26,9 +26,9 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import (
     Choice,
-    Integer,
     Number,
     Parameters,
+    WholeNumber,
     check_declared,
     declarations,
     option,
@@ -200,12 +200,12 @@ class K2(_StructureLearner):
     """
 
     order: Sequence[str] | None = None
-    max_indegree: int = option(6, Integer(0))
-    n_restarts: int = option(50, Integer(1))
+    max_indegree: int = option(6, WholeNumber(0))
+    n_restarts: int = option(50, WholeNumber(1))
     pseudo_count: float = 1.0
     max_levels: int = MAX_LEVELS
     max_seconds: float | None = option(None, Number(0, above=True, none=""))
-    random_state: int | None = option(None, Integer(0, none=""))
+    random_state: int | None = option(None, WholeNumber(0, none=""))
 
     def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
         """Learn the structure and return self.
@@ -349,11 +349,11 @@ class Tabu(_StructureLearner):
     """
 
     scoring_method: str = field(default="bic", metadata=stated(Choice(DISCRETE_SCORES), ""), kw_only=False)
-    max_indegree: int | None = option(6, Integer(0, none=""))
+    max_indegree: int | None = option(6, WholeNumber(0, none=""))
     knowledge: ExpertKnowledge | None = None
-    tabu_length: int = option(TABU_LENGTH, Integer(0))
-    patience: int = option(PATIENCE, Integer(1))
-    max_steps: int | None = option(None, Integer(1, none=""))
+    tabu_length: int = option(TABU_LENGTH, WholeNumber(0))
+    patience: int = option(PATIENCE, WholeNumber(1))
+    max_steps: int | None = option(None, WholeNumber(1, none=""))
     equivalent_sample_size: float = 1.0
     pseudo_count: float = 1.0
     max_levels: int = MAX_LEVELS

@@ -98,9 +98,9 @@ class ExpertNetwork(Immutable):
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the expert's network of a file: JSON, BIF, XDSL, NET, UAI, DOT, or edges in CSV or TSV.
+        """Return the expert's network of a file: JSON, BIF, XDSL, NET, DOT, or edges in CSV or TSV.
 
-        The ending (.json, .bif, .xdsl, .net, .uai, .dot, .csv, .tsv, ...) or otherwise the content decides.
+        The ending (.json, .bif, .xdsl, .net, .dot, .csv, .tsv, ...) or otherwise the content decides.
         See `from_json` and `from_bif`, which also takes the bins of a BIF file of other programs. A list of edges has
         the columns parent,child. Of a DOT file the graph is read.
 

@@ -12,7 +12,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
-from gomea_bn.network.formats.registry import FORMATS, format_of, readable_endings
+from gomea_bn.network.formats.registry import READ, format_of
 from gomea_bn.runtime.files import (
     check_fields,
     check_format,
@@ -41,7 +41,7 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if str(path).lower().endswith((".dot", ".gv")):
         return "dot"
     known = format_of(path, compressed=True)
-    if known is not None and FORMATS[known].is_read:
+    if known in READ:
         return known
     text = file_text(path, _WHAT)
     if text.lstrip().startswith("{"):
@@ -50,9 +50,10 @@ def file_kind(path: str | os.PathLike[str]) -> str:
         return "edges"
     if re.search(r"^\s*(network|variable)\b[^{;]*\{", text, re.MULTILINE):
         return "bif"
+    endings = listed(f".{name}" for name in READ)
     raise GomeaBnError(
-        f"{named_source(path)} is not an expert's network: wanted {listed(readable_endings())}, .dot, or edges with "
-        "the columns parent,child."
+        f"{named_source(path)} is not an expert's network: wanted {endings}, .dot, or edges with the columns "
+        "parent,child."
     )
 
 

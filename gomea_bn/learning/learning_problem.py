@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Event
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -49,7 +50,8 @@ _MOST_LATE_BINS = 5
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
 
-_first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list[NDArray[np.float64]]]]] = (
+# by table, with what decides them
+_first_of_tables: WeakKeyDictionary[Table, tuple[tuple[Any, ...], dict[int, list[NDArray[np.float64]]]]] = (
     WeakKeyDictionary()
 )
 
@@ -171,7 +173,7 @@ def _first_cuts(
     is_plain: bool,
     is_late: Callable[[], bool],
 ) -> dict[int, list[NDArray[np.float64]]]:
-    """Return the first cuts of a search; a table keeps them, since they do not depend on what edges the options allow.
+    """Return the first cuts of a search; a table keeps them, since few options decide them.
 
     `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that `is_late` or `is_over`
     ended are not kept.
@@ -183,14 +185,15 @@ def _first_cuts(
         is_short = is_short or is_over() or is_late()
         return is_short
 
-    others, limits = replace(options, knowledge=None, max_indegree=None), options.cut_limits
+    limits = options.cut_limits
     if not is_plain or options.cut_points:
         return first_cuts(variables, method, limits, no_time_left)
-    if table in _first_of_tables and _first_of_tables[table][0] == others:
+    decisive = options.shape, method, limits
+    if table in _first_of_tables and _first_of_tables[table][0] == decisive:
         return dict(_first_of_tables[table][1])
     made = first_cuts(variables, method, limits, no_time_left)
     if not is_short:
-        _first_of_tables[table] = others, made
+        _first_of_tables[table] = decisive, made
     return dict(made)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,11 +42,7 @@ from gomea_bn.runtime.limits import Callback, Limits
 from gomea_bn.runtime.phases import present_table, showing
 from gomea_bn.texts import counted, listed
 
-if TYPE_CHECKING:
-    from gomea_bn.discretization.base import Discretizer
-
 _DECLARED = declarations(NetworkParameters)
-_DEFAULTS = {name: declaration.default for name, declaration in _DECLARED.items()}
 OPTIMAL = "optimal"
 """The discretizer that prices cuts during the search."""
 _DEFAULT_FAMILY = "equal-frequency"
@@ -67,33 +63,33 @@ def automatic_indegree(n_rows: int) -> int:
     return int(np.clip(np.log2(n_rows) - 2, 3, 12))
 
 
-@dataclass(frozen=True)
-class LearningOptions:
-    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
+class LearningOptions(NetworkParameters):
+    """The options of a learner, checked and with numbers in place of "auto", for the score and the search space.
 
-    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`.
+    Numbers of bins and parents are those of `automatic_bins` and `automatic_indegree`.
     """
 
-    discretizer: str | Discretizer
-    scoring_method: str | None
-    cut_points: Mapping[str, Iterable[float]] | None
     max_bins: int
     max_indegree: int | None
-    knowledge: ExpertKnowledge | None
-    penalty: str | float
-    prior: str
-    equivalent_sample_size: float
-    random_repair: bool
-    initial_indegree: float
-    cut_cost: float
-    edge_cost: float
-    min_width: float
-    min_bin_count: int
-    max_candidates: int | str | None
-    shape: str
-    curves: str
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
+        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows.
+
+        Options that the learner lacks have the defaults of a learner of one network.
+        """
+        given = learner.get_params(deep=False)
+        values = {name: given[name] for name in cls._parameter_names() if name in given} | changes
+        automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
+        for name, number in automatic.items():
+            if isinstance(values[name], str) and values[name] == "auto":
+                values[name] = number
+        options = cls(**values)
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        """Raise `GomeaBnError` for an option that no table allows."""
         if not (isinstance(self.discretizer, str) and self.discretizer in (OPTIMAL, *POLICY_FAMILIES)):
             from gomea_bn.discretization.proposals import check_proposer
 
@@ -104,21 +100,7 @@ class LearningOptions:
             check_choice("scoring_method", self.scoring_method, sorted(SCORING_METHODS))
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
-        check_declared(_DECLARED.values(), {name: getattr(self, name) for name in self.__dataclass_fields__})
-
-    @classmethod
-    def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
-        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows.
-
-        Options that the learner lacks have the defaults of a learner of one network.
-        """
-        parameters = _DEFAULTS | learner.get_params(deep=False)
-        common = {name: parameters[name] for name in cls.__dataclass_fields__}
-        automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
-        for name, number in automatic.items():
-            if isinstance(common[name], str) and common[name] == "auto":
-                common[name] = number
-        return cls(**{**common, **changes})
+        check_declared(_DECLARED.values(), self.get_params(deep=False))
 
     @property
     def family(self) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.parameters import (
     Choice,
     Flag,
-    Integer,
     Number,
     Parameters,
+    WholeNumber,
     option,
     stated,
     with_known_names,
@@ -51,13 +51,13 @@ class LearnerParameters(Parameters):
     cut_points: Mapping[str, Iterable[float]] | None = None
     max_bins: int | str = option(
         "auto",
-        Integer(2, 255, words=("auto",)),
+        WholeNumber(2, 255, words=("auto",)),
         "Largest number of bins of a continuous column, or auto: it grows with the number of rows.",
         panel=BINS,
     )
     max_indegree: int | str | None = option(
         "auto",
-        Integer(0, words=("auto",), none=""),
+        WholeNumber(0, words=("auto",), none=""),
         "Largest number of parents of a variable, or auto: it grows with the number of rows.",
     )
     knowledge: ExpertKnowledge | None = None
@@ -74,7 +74,9 @@ class LearnerParameters(Parameters):
         "Treatment of missing values: available (all rows are used), error or drop.",
         panel=READING,
     )
-    max_levels: int = option(50, Integer(2), "Largest number of levels of a discrete column.", panel=READING)
+    max_levels: int = option(
+        50, WholeNumber(2), "Largest number of levels of a discrete column.", panel=READING
+    )
     groups: str | None = option(
         None,
         None,
@@ -90,11 +92,11 @@ class LearnerParameters(Parameters):
         panel=BINS,
     )
     min_bin_count: int = option(
-        1, Integer(0, 2**31), "Smallest number of rows in an optimal bin.", panel=BINS
+        1, WholeNumber(0, 2**31), "Smallest number of rows in an optimal bin.", panel=BINS
     )
     max_candidates: int | str | None = option(
         "auto",
-        Integer(1, words=("auto",), none="all"),
+        WholeNumber(1, words=("auto",), none="all"),
         "Candidate neighbours per variable: a number for each of two rankings, auto or all.",
     )
     initial_indegree: float = option(1.0, Number(0))
@@ -113,7 +115,7 @@ class LearnerParameters(Parameters):
         "bins; none: tables alone.",
     )
     sample_rows: int = option(
-        100_000, Integer(1000), "Number of rows beyond which a sample of that size is searched."
+        100_000, WholeNumber(1000), "Number of rows beyond which a sample of that size is searched."
     )
     max_seconds: float | None = option(
         None,
@@ -123,11 +125,9 @@ class LearnerParameters(Parameters):
         panel=COMMON,
     )
     max_evaluations: int | None = option(
-        None, Integer(1, none=""), "Limit on the number of evaluated networks, exact."
+        None, WholeNumber(1, none=""), "Limit on the number of evaluated networks, exact."
     )
-    max_generations: int | None = option(
-        None, Integer(1, none=""), "Limit on the number of generations over all populations."
-    )
+    max_generations: int | None = option(None, WholeNumber(1, none=""))
     patience: float | str | None = option(
         "auto",
         Number(0, above=True, words=("auto",), none="0"),
@@ -316,9 +316,9 @@ class FrontParameters(LearnerParameters):
         "with a target 0, or .1 where cells are missing.",
     )
     single_evaluations: int | None = option(
-        None, Integer(0, none=""), "Evaluations of that search, in place of the share; repeats a run."
+        None, WholeNumber(0, none=""), "Evaluations of that search, in place of the share; repeats a run."
     )
-    expert_sample_size: int = option(4096, Integer(2, 2**20))
+    expert_sample_size: int = option(4096, WholeNumber(2, 2**20))
     algorithm: MOGOMEA | None = None
     max_seconds: float | None = option(
         60.0,

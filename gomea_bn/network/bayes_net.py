@@ -505,9 +505,9 @@ class DiscretizedBayesNet(NetworkParts):
     def from_file(
         cls, path: str | os.PathLike[str], format: str | None = None, *, restore: bool = True
     ) -> Self:
-        """Return the network of a file: JSON, BIF, XDSL, NET or UAI, also compressed by gzip.
+        """Return the network of a file: JSON, BIF, XDSL, NET or XMLBIF, also compressed by gzip.
 
-        Files that gomea-bn wrote give the names, bins and levels of the network, but for UAI files, which hold none.
+        Files that gomea-bn wrote give the names, bins and levels of the network.
         Other files give discrete variables whose levels are the names of the states. Rows of tables that sum to 1
         within 0.01, as in rounded files, are scaled.
 
@@ -515,8 +515,8 @@ class DiscretizedBayesNet(NetworkParts):
         ----------
         path : path
             The file.
-        format : {"json", "bif", "xdsl", "net", "xmlbif", "uai"}, optional
-            Format; by default that of the ending: .json, .bif, .xdsl, .net, .uai, or .xmlbif, .bifxml or .xml.
+        format : {"json", "bif", "xdsl", "net", "xmlbif"}, optional
+            Format; by default that of the ending: .json, .bif, .xdsl, .net, or .xmlbif, .bifxml or .xml.
         restore : bool
             Whether files that gomea-bn wrote give the names, bins and levels of the network. Otherwise they are read as
             files of other programs are. JSON files are always restored.

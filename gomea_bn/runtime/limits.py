@@ -85,8 +85,6 @@ class Limits:
                     Option("max_seconds"),
                     ", ",
                     Option("max_evaluations"),
-                    ", ",
-                    Option("max_generations"),
                     " or ",
                     Option("patience"),
                     ".",

@@ -1,5 +1,6 @@
 """How the texts of options are read."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ def test_the_first_equals_sign_separates_an_option_from_its_value():
 def test_options_are_read_from_words():
     assert option_texts.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
     assert option_texts.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
+    assert option_texts.cut_files(["x=1", "cuts.json"]) == [Path("cuts.json")]
     assert option_texts.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
         ("a", "b"), ("a", "b"), ("a,b", "c"), ("p->q", "r"),
     ]  # fmt: skip

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "option", "target", "source"),
     [
-        ("learn rows.csv --cuts run/network.dot --out run", "--out", "run/network.dot", "--cuts"),
+        ("learn rows.csv --cut-points run/network.dot --out run", "--out", "run/network.dot", "--cut-points"),
         ("learn rows.csv --tiers run/run.json --out ./run", "--out", "run/run.json", "--tiers"),
         ("learn run/run.json --out run", "--out", "run/run.json", "DATA"),
         ("front rows.csv --expert front/networks/0001.json --out front", "--out", "front/networks", "--expert"),
@@ -65,7 +65,12 @@ def folder(tmp_path, monkeypatch):
         ("accept front decision.json -o link.json", "--out", "link.json", "DECISION"),
         ("accept front decision.json -o front/expert_completed.json", "--out", "completed.json", "FOLDER"),
         ("fit run/network.json rows.csv -o run/network.json", "--out", "run/network.json", "GRAPH"),
-        ("fit run/network.json rows.csv -o run/run.json --cuts run/run.json", "--out", "run/run.json", "--cuts"),
+        (
+            "fit run/network.json rows.csv -o run/run.json --cut-points run/run.json",
+            "--out",
+            "run/run.json",
+            "--cut-points",
+        ),
         ("impute run rows.csv -o same.csv", "--out", "same.csv", "DATA"),
     ],
 )  # fmt: skip

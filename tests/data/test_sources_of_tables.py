@@ -10,8 +10,8 @@ from table_examples import assert_same_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, GomeaBnWarning, read_table
-from gomea_bn.data.files.table_files import load
 from gomea_bn.data.frames import require_pyarrow
+from gomea_bn.data.loading import load
 
 N = 24
 

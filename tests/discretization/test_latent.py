@@ -311,7 +311,7 @@ def test_many_rows_take_seconds_and_deadlines_hold():
 
 
 def test_limits_of_em_are_reported(frame, monkeypatch):
-    for name, value in (("_MAX_ITERATIONS", 1), ("_TOLERANCE", 0.0), ("_START_ROWS", 50)):
+    for name, value in (("_MAX_ITERATIONS", 1), ("EM_TOLERANCE", 0.0), ("_START_ROWS", 50)):
         monkeypatch.setattr(latent, name, value)
     stopped = LatentDiscretizer(3, n_restarts=1).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"

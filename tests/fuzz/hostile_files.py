@@ -109,7 +109,6 @@ def network_files(network: DiscretizedBayesNet) -> dict[str, bytes]:
         "bif": network.to_bif().encode(),
         "xdsl": network.to_xdsl().encode(),
         "net": network.to_net().encode(),
-        "uai": b"BAYES\n2\n3 2\n2\n2 1 0\n1 1\n\n6\n .1 .2 .7\n .5 .25 .25\n2\n.25 .75\n",
         "xmlbif": (
             b"<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>"
             b"<DEFINITION><FOR>a</FOR><TABLE>.25 .75</TABLE></DEFINITION></NETWORK></BIF>"

@@ -18,7 +18,7 @@ from gomea_bn.front.decision import Decision, read_decision
 from gomea_bn.front.folder import read_front
 from gomea_bn.learning.run_folder import run_record, write_run_folder
 
-_FORMATS = ("json", "bif", "xdsl", "net", "uai", "xmlbif")
+_FORMATS = ("json", "bif", "xdsl", "net", "xmlbif")
 # every exit code that the commands document but that of an interrupt
 _CODES = (0, 1, 2, 3)
 

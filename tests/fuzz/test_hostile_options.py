@@ -74,7 +74,6 @@ _COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
         "--ess": _NUMBERS,
         "--prior": ("bdeu", "dirichlet", "x"),
         "--patience": _NUMBERS,
-        "--max-generations": _NUMBERS,
         **_SEARCH_OPTIONS,
     },
     "front": {

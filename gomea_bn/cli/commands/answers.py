@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from gomea_bn.data.files.table_files import Loaded
+    from gomea_bn.data.files.reading import Loaded
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.explanations import Explanation
 

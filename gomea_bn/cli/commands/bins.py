@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import Network, ending_of, files_of, named_network
-from gomea_bn.cli.option_texts import all_cut_points, read_kinds
+from gomea_bn.cli.option_texts import cut_files, read_cut_points, read_kinds
 from gomea_bn.cli.options import (
     DECLARED,
     KIND_OVERRIDE,
@@ -61,7 +61,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
 if TYPE_CHECKING:
-    from gomea_bn.data.files.table_files import Loaded
+    from gomea_bn.data.files.reading import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.discretization.base import Discretizer
     from gomea_bn.learning.cuts.refinement import RefinementResult
@@ -90,7 +90,9 @@ def discretize(
             metavar="NAME=VALUE",
         ),
     ] = None,
-    out: Annotated[Path | None, opt("JSON file for the cuts; learn --cuts reads it.", "--out", "-o")] = None,
+    out: Annotated[
+        Path | None, opt("JSON file for the cuts; learn --cut-points reads it.", "--out", "-o")
+    ] = None,
     codes: Annotated[Path | None, opt("CSV file for the codes of the bins of all rows.")] = None,
     max_seconds: Annotated[float, opt("Time limit of the method in seconds; 0 for none.", min=0)] = 60.0,
     kind: Kind = None,
@@ -274,7 +276,6 @@ def fit(
     ],
     data: Data,
     out: Annotated[Path, opt("File for the network: .json, .bif, .xdsl, .net or .dot.", "--out", "-o")],
-    cuts: Annotated[Path | None, opt("File of cut points, as `gomea-bn discretize --out` writes it.")] = None,
     cut_points: CutPoints = None,
     pseudo_count: PseudoCount = PSEUDO_COUNT,
     shape: Shape = SHAPE,
@@ -288,21 +289,22 @@ def fit(
 
     Example: gomea-bn fit edges.csv data.csv -o own.json
 
-    Continuous columns of the graph have cuts from --cuts, --cut-points or GRAPH. If all have, tables are counted. The
+    Continuous columns of the graph have cuts from --cut-points or GRAPH. If all have, tables are counted. The
     others get cuts that fit DATA, and all columns conditional densities. DATA may be a folder or a quoted pattern of
     Parquet and Arrow files, which need not fit into memory; all continuous columns then need cuts. In Python this is
     gomea_bn.learning.network_of_graph(table, edges, cut_points). Exit codes: 0 done, 1 not written, 2 wrong use, 3
     graph or data unusable, 130 interrupted.
     """
-    from gomea_bn.data.files.table_files import FILE_OPTIONS, load
+    from gomea_bn.data.files.reading import FILE_OPTIONS
+    from gomea_bn.data.loading import load
     from gomea_bn.data.sources import is_in_pieces, treatment_in_reading
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, network_of_graph
 
-    inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
+    inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cut-points": cut_files(cut_points or ())}
     check_targets({"--out": [out]}, inputs)
     with failing(WRONG_USE):
         ending_of(out)
-        chosen_cuts = all_cut_points(cut_points or (), cuts)
+        chosen_cuts = read_cut_points(cut_points or ())
         kinds = read_kinds(kind or ())
         treatment = value_of(DECLARED["missing"], missing)
         smoothing = value_of(DECLARED["pseudo_count"], pseudo_count)
@@ -315,9 +317,7 @@ def fit(
         names, edges, own_cuts = _graph(graph)
     for name in chosen_cuts:
         if name not in names:
-            fail(
-                f"--cuts or --cut-points: the graph has no column '{name}'.{nearest(name, names)}", WRONG_USE
-            )
+            fail(f"--cut-points: the graph has no column '{name}'.{nearest(name, names)}", WRONG_USE)
     chosen_cuts = {
         **{name: cut for name, cut in own_cuts.items() if kinds.get(name) != "discrete"},
         **chosen_cuts,
@@ -404,8 +404,8 @@ def _with_all_cuts(table: Table, cut_points: dict[str, list[float]]) -> Table:
     ]
     if without:
         raise GomeaBnError(
-            f"Continuous columns of a table in pieces need cuts: {listed(without, 10)}. Give them by --cuts "
-            f"(`gomea-bn discretize` writes such a file) or --cut-points '{without[0]}=1,2.5', or give --kind "
+            f"Continuous columns of a table in pieces need cuts: {listed(without, 10)}. Give them by --cut-points "
+            f"'{without[0]}=1,2.5' or a file that `gomea-bn discretize` writes, or give --kind "
             f"'{without[0]}=discrete'."
         )
     return table

@@ -18,7 +18,7 @@ from gomea_bn.errors import GomeaBnError, check_choice, raise_all, spelling
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
-    from gomea_bn.data.files.table_files import Loaded
+    from gomea_bn.data.files.reading import Loaded
     from gomea_bn.data.table import Table
 
 
@@ -49,7 +49,7 @@ def check(
         kinds = read_kinds(kind or ())
         check_choice("missing", missing, ("keep", "error", "drop"))
         check_output("--write", write, {"DATA": [data]}, [".json"])
-    from gomea_bn.data.files.table_files import load
+    from gomea_bn.data.loading import load
     from gomea_bn.data.table import table_of
 
     problems: list[GomeaBnError] = []

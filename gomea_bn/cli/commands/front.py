@@ -86,7 +86,6 @@ def front(
             min=0,
         ),
     ] = 0,
-    parquet: Annotated[bool, opt("Write front.parquet too (needs pyarrow).")] = False,
     averaged_misfit: Annotated[
         bool,
         opt(
@@ -134,7 +133,6 @@ def front(
             given,
             weight=weight,
             networks=networks,
-            parquet=parquet,
             averaged_misfit=averaged_misfit,
         )
 
@@ -149,7 +147,6 @@ def _front(
     *,
     weight: str | None,
     networks: int,
-    parquet: bool,
     averaged_misfit: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
@@ -163,7 +160,7 @@ def _front(
     checkpoint, quiet = given.saved_search(), given.values["quiet"]
     limits_of(learner)
     if out is not None:
-        check_front_folder(out, parquet=parquet)
+        check_front_folder(out)
     table = read_data(
         data,
         kinds=learner.kinds or {},
@@ -207,9 +204,7 @@ def _front(
             columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
             tell(f"Writing {len(front):,} networks to {out} ...")
             with failing(FAILED), _progress(is_interrupted, quiet=quiet) as go_on:
-                written = write_front(
-                    out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
-                )
+                written = write_front(out, front, networks=networks, columns=columns, go_on=go_on)
             tell(_what_next(out, len(front), written))
     if broken_pipe is not None:
         raise broken_pipe

@@ -1,13 +1,13 @@
-"""Options for reading tables, and the notes that reading leaves."""
+"""Options for reading tables, the notes that reading leaves, and the rows that were read."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import isinf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -24,8 +24,16 @@ from gomea_bn.parameters import Choice, check_declared, declarations, option
 from gomea_bn.runtime.files import file_text, load_json
 from gomea_bn.texts import listed
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
+
+OF_TEXT = ("sep", "encoding", "header")
+"""Options that apply to text files only."""
+FILE_OPTIONS = (*OF_TEXT, "sheet")
+"""Options that apply to files only."""
 
 SEPARATOR_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
 """Names for separators that are hard to type."""
@@ -271,3 +279,28 @@ def _several(name: str, value: Any) -> tuple[Any, ...]:
 
 
 _DEFAULTS = ReadingOptions()
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
+
+    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
+    the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
+    the groups of the rows, and `duration` one of times until an event. `form` is that of a text file, and the usual one
+    of other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
+    `forms` are those by which other rows must be read that `options` does not have, and `dtypes` the types of the
+    columns of a frame of pandas.
+    """
+
+    frame: pd.DataFrame
+    options: ReadingOptions
+    notes: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+    weights: pd.Series[Any] | None = None
+    groups: str | None = None
+    duration: str | None = None
+    form: TextForm = USUAL_FORM
+    limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)

@@ -1,20 +1,23 @@
-"""Tables in files, text, Parquet, Arrow and spreadsheets, and other sources, as frames of the chosen columns."""
+"""Tables in files, text, Parquet, Arrow and spreadsheets, as frames of the chosen columns."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
-import numpy as np
-
-from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.database_names import database_of
 from gomea_bn.data.files.last_rows import rows_of_table
-from gomea_bn.data.files.reading import USUAL_FORM, Note, ReadingOptions, TextForm
+from gomea_bn.data.files.reading import (
+    FILE_OPTIONS,
+    OF_TEXT,
+    USUAL_FORM,
+    Loaded,
+    Note,
+    ReadingOptions,
+)
 from gomea_bn.data.files.separated import (
     check_first_line,
     read_separated,
@@ -22,7 +25,7 @@ from gomea_bn.data.files.separated import (
     without_nameless,
 )
 from gomea_bn.data.forms import in_given_forms
-from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow, stored_types
+from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting, first_line, give_warning, nearest
@@ -47,9 +50,7 @@ _ENDINGS = (
 # bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
 _BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
 # options of one kind of file only
-_OF_TEXT, _OF_SHEETS = ("sep", "encoding", "header"), ("sheet", "header")
-FILE_OPTIONS = (*_OF_TEXT, "sheet")
-"""Options that apply to files only."""
+_OF_SHEETS = ("sheet", "header")
 
 
 def read_frame(
@@ -141,7 +142,7 @@ def read_file(
     notes: list[Note] = []
     doubts: list[Note] = []
     forms: dict[str, str] = {}
-    if applicable == _OF_TEXT:
+    if applicable == OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
             _check_compressed_text(text)
@@ -160,7 +161,7 @@ def read_file(
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
     chosen = chosen_columns(frame, options.columns, options.drop, apart)
     frame, found, uncertain = without_symbols(
-        chosen, options.na_values, form.decimal or ".", of_text=applicable == _OF_TEXT
+        chosen, options.na_values, form.decimal or ".", of_text=applicable == OF_TEXT
     )
     frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
     doubts += [*uncertain, *limits]
@@ -196,12 +197,12 @@ def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> 
         return _OF_SHEETS
     if ending in (*_PARQUET, *_ARROW, *_STATISTICS):
         return ()
-    return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
+    return OF_TEXT if ending in _SEPARATORS or sep is not None else None
 
 
 def is_text_file(path: str | os.PathLike[str], sep: str | None = None) -> bool:
     """Return whether `read_file` reads a file as text; see `applicable_options`."""
-    return applicable_options(path, sep) == _OF_TEXT
+    return applicable_options(path, sep) == OF_TEXT
 
 
 def _endings(path: str | os.PathLike[str]) -> tuple[list[str], str]:
@@ -374,82 +375,3 @@ def _first_with_cells(book: Any, sheets: list[str]) -> tuple[pd.DataFrame | None
         if cells.shape[1]:
             return cells, sheet
     return None, ""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
-
-    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
-    the column that has the weights of the rows, which is no variable, `groups` a column of the frame whose values name
-    the groups of the rows, and `duration` one of times until an event. `form` is that of a text file, and the usual one
-    of other sources. `limited` has the texts with limits of columns that `options.forms` names, see `in_given_forms`.
-    `forms` are those by which other rows must be read that `options` does not have, and `dtypes` the types of the
-    columns of a frame of pandas.
-    """
-
-    frame: pd.DataFrame
-    options: ReadingOptions
-    notes: tuple[Note, ...]
-    warnings: tuple[Note, ...]
-    weights: pd.Series[Any] | None = None
-    groups: str | None = None
-    duration: str | None = None
-    form: TextForm = USUAL_FORM
-    limited: Mapping[str, pd.Series[Any]] = field(default_factory=dict)
-    forms: Mapping[str, str] = field(default_factory=dict)
-    dtypes: Mapping[str, str] = field(default_factory=dict)
-
-
-def load(
-    source: Any,
-    options: ReadingOptions,
-    weight: str | None = None,
-    groups: str | None = None,
-    duration: str | None = None,
-) -> Loaded:
-    """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
-
-    The column `weight` has the weights of the rows, `groups` names their groups, and `duration` has times until an
-    event, whatever the options say.
-    """
-    named = {"sample_weight": weight, "groups": groups, "duration": duration}
-    if options.lags is not None:
-        for name, given in named.items():
-            if given is not None:
-                raise GomeaBnError(
-                    [Option("lags"), " has the time and the group of the rows; leave out ", Option(name), "."]
-                )
-        named |= {"time": options.lags["time"], "group": options.lags.get("group")}
-    apart = {option: name for option, name in named.items() if name is not None}
-    if weight is not None and weight == groups:
-        raise GomeaBnError(
-            [Option("groups"), f" names the column '{weight}', which has the weights of the rows."]
-        )
-    if isinstance(source, (str, os.PathLike)):
-        loaded = read_file(source, options, apart)
-    else:
-        frame = frame_of(source)
-        for name in options.given:
-            if name in FILE_OPTIONS:
-                raise GomeaBnError(
-                    [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
-                )
-        form = USUAL_FORM._replace(decimal=options.decimal)
-        chosen = chosen_columns(frame, options.columns, options.drop, apart)
-        frame, notes, warnings = without_symbols(chosen, options.na_values, form.decimal or ".")
-        frame, limits, limited = in_given_forms(frame, options.forms, form.decimal)
-        loaded = Loaded(
-            frame,
-            options,
-            tuple(notes),
-            (*warnings, *limits),
-            form=form,
-            limited=limited,
-            dtypes=stored_types(source),
-        )
-    weights, frame = None, loaded.frame
-    if weight is not None:
-        is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
-        weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
-    return replace(loaded, frame=frame, weights=weights, groups=groups, duration=duration)

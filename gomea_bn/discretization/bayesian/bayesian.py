@@ -27,7 +27,7 @@ from gomea_bn.discretization.structure_search import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.parameters import Choice, Integer, option
+from gomea_bn.parameters import Choice, WholeNumber, option
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
@@ -44,7 +44,7 @@ from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
 CARDINALITY_OVER = Choice(("table", "blanket"))
-MAX_CANDIDATES = Integer(10, none="")
+MAX_CANDIDATES = WholeNumber(10, none="")
 
 _THINNING = 8
 
@@ -109,7 +109,7 @@ class BayesianDiscretizer(Discretizer):
     _warm_ups = (compile_bayesian_kernels,)
 
     cardinality_over: str = option("table", CARDINALITY_OVER)
-    max_cycles: int = option(10, Integer(1))
+    max_cycles: int = option(10, WholeNumber(1))
     order: Sequence[str] | None = None
     start: str = option("equal-width", Choice(("equal-width", "equal-frequency", "network")))
     max_candidates: int | None = option(2000, MAX_CANDIDATES)
@@ -380,13 +380,13 @@ class LDBN(Discretizer):
     _uses_classes = False
 
     order: Sequence[str] | None = None
-    max_indegree: int = option(6, Integer(0))
-    n_restarts: int = option(50, Integer(1))
-    max_cycles: int = option(10, Integer(1))
+    max_indegree: int = option(6, WholeNumber(0))
+    n_restarts: int = option(50, WholeNumber(1))
+    max_cycles: int = option(10, WholeNumber(1))
     cardinality_over: str = option("table", CARDINALITY_OVER)
     max_candidates: int | None = option(2000, MAX_CANDIDATES)
     pseudo_count: float = 1.0
-    random_state: int | None = option(None, Integer(0, none=""))
+    random_state: int | None = option(None, WholeNumber(0, none=""))
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.has_graph:

@@ -29,7 +29,7 @@ from gomea_bn.discretization.latent.kernels import (
     fill_memberships,
 )
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.parameters import Integer, option, stated, with_known_names
+from gomea_bn.parameters import WholeNumber, option, stated, with_known_names
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -131,12 +131,13 @@ class LatentDiscretizer(Discretizer):
     """
 
     _warm_ups = (compile_latent_kernels,)
+    follows_graph = False
 
-    n_classes: int | None = field(default=None, metadata=stated(Integer(1, none=""), ""), kw_only=False)
-    max_classes: int = option(10, Integer(1))
-    max_bins: int = option(30, Integer(1, MAX_CARDINALITY))
-    n_restarts: int = option(20, Integer(1))
-    random_state: int | None = option(0, Integer(0, none=""))
+    n_classes: int | None = field(default=None, metadata=stated(WholeNumber(1, none=""), ""), kw_only=False)
+    max_classes: int = option(10, WholeNumber(1))
+    max_bins: int = option(30, WholeNumber(1, MAX_CARDINALITY))
+    n_restarts: int = option(20, WholeNumber(1))
+    random_state: int | None = option(0, WholeNumber(0, none=""))
 
     def class_probabilities(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> pd.DataFrame:
         """Return the probability of every class given each row, (n_rows, n_classes_), with the frame's index.

@@ -41,7 +41,7 @@ from gomea_bn.discretization.structure_search import (
 from gomea_bn.errors import GomeaBnError, Option, check_integer, give_warning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network
-from gomea_bn.parameters import Choice, Integer, Number, option, stated
+from gomea_bn.parameters import Choice, Number, WholeNumber, option, stated
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
@@ -229,8 +229,8 @@ class DescriptionDiscretizer(Discretizer):
     search: str = field(default="exact", metadata=stated(Choice(SEARCHES), ""), kw_only=False)
     criterion: str = option("mdl", Choice(CRITERIA))
     aggregate_levels: str | Sequence[str] | None = None
-    max_bins: int = option(30, Integer(1, MAX_CARDINALITY))
-    n_cells: int | None = option(None, Integer(2, none=""))
+    max_bins: int = option(30, WholeNumber(1, MAX_CARDINALITY))
+    n_cells: int | None = option(None, WholeNumber(2, none=""))
 
     def transform(self, X: Any) -> pd.DataFrame:
         """Return the codes of the fitted columns, int32 (n_rows, n_features_in_), with the frame's index.
@@ -360,9 +360,9 @@ class MDLDiscretizer(DescriptionDiscretizer):
 
     variant: str = option("corrected", Choice(("corrected", "published")))
     start: str = option("equal-width", Choice(STARTS))
-    start_bins: int | None = option(None, Integer(1, MAX_CARDINALITY, none=""))
+    start_bins: int | None = option(None, WholeNumber(1, MAX_CARDINALITY, none=""))
     order: Sequence[str] | None = None
-    max_cycles: int | None = option(None, Integer(1, none=""))
+    max_cycles: int | None = option(None, WholeNumber(1, none=""))
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
@@ -488,10 +488,10 @@ class MDLNetwork(DescriptionDiscretizer):
 
     start: str = option("equal-frequency", Choice(STARTS))
     start_bins: Sequence[int] = (2, 3, 5)
-    max_indegree: int | None = option(6, Integer(0, none=""))
+    max_indegree: int | None = option(6, WholeNumber(0, none=""))
     knowledge: ExpertKnowledge | None = None
     pseudo_count: float = option(1.0, Number(0))
-    max_rounds: int | None = option(None, Integer(1, none=""))
+    max_rounds: int | None = option(None, WholeNumber(1, none=""))
 
     def score(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> float:
         """Return the mean log density per row of a table, in nats and original units; higher is better."""

@@ -28,7 +28,7 @@ from gomea_bn.discretization.structure_search import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.parameters import Choice, Flag, Integer, Number, option, with_known_names
+from gomea_bn.parameters import Choice, Flag, Number, WholeNumber, option, with_known_names
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import NO_STOP
@@ -132,14 +132,14 @@ class MGCDiscretizer(Discretizer):
     _uses_classes = False
 
     univariate: bool = option(False, Flag())
-    max_bins: int = option(15, Integer(1, MAX_CARDINALITY))
+    max_bins: int = option(15, WholeNumber(1, MAX_CARDINALITY))
     penalty: str = option("nml", Choice(("nml", "observed", "all")))
     min_width: float = option(1e-3, Number(0, 1, below=True))
-    min_bin_count: int = option(1, Integer(1))
-    max_indegree: int | None = option(6, Integer(0, none=""))
+    min_bin_count: int = option(1, WholeNumber(1))
+    max_indegree: int | None = option(6, WholeNumber(0, none=""))
     knowledge: ExpertKnowledge | None = None
     pseudo_count: float = option(1.0, Number(0))
-    random_state: int | None = option(None, Integer(0, none=""))
+    random_state: int | None = option(None, WholeNumber(0, none=""))
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""

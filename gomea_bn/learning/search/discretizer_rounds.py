@@ -12,7 +12,7 @@ from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
-from gomea_bn.discretization.proposals import follows_graph, propose, proposers
+from gomea_bn.discretization.proposals import propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
@@ -191,7 +191,7 @@ class DiscretizerSearch:
 
         Unless the search is `settled`, a discretizer that the clock ended waits until the search has taken as long.
         """
-        if not self.entered or (self.last_network is not None and not follows_graph(self.discretizers[0])):
+        if not self.entered or (self.last_network is not None and not self.discretizers[0].follows_graph):
             return None
         was_late = self.statistics["discretizer_cut_short"] > 0
         if was_late and not settled and 2 * self.discretizer_seconds > self.stop.seconds:

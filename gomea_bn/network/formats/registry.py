@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,38 +18,24 @@ if TYPE_CHECKING:
     Net = TypeVar("Net", bound=NetworkLike)
 
 
-@dataclass(frozen=True, slots=True)
-class FileFormat:
-    """How files of a format of networks are read; their ending is the name of the format.
-
-    The function `{name}_variables` of module `{name}` returns the variables of a file; JSON has a reader of its own.
-    The reader of an XML format takes bytes, whose encoding the file declares, instead of text.
-    """
-
-    is_read: bool = True
-    is_written: bool = True
-    is_xml: bool = False
-
-
-FORMATS = {
-    "json": FileFormat(),
-    "bif": FileFormat(),
-    "dot": FileFormat(is_read=False),
-    "xdsl": FileFormat(is_xml=True),
-    "net": FileFormat(),
-    "xmlbif": FileFormat(is_written=False, is_xml=True),
-    "uai": FileFormat(is_written=False),
-}
-"""Formats by name."""
-
-WRITTEN = tuple(name for name, form in FORMATS.items() if form.is_written)
+FORMATS = ("json", "bif", "dot", "xdsl", "net", "xmlbif")
+"""Names of the formats, which are also the endings of their files."""
+WRITTEN = tuple(name for name in FORMATS if name != "xmlbif")
 """Formats that can be written; the method `to_...` of networks with this name writes each."""
+READ = tuple(name for name in FORMATS if name != "dot")
+"""Formats that can be read: the function `{name}_variables` of module `{name}` returns the variables of a file.
+
+JSON has a reader of its own.
+"""
+# formats whose reader takes bytes instead of text, since the file declares their encoding
+_XML = ("xdsl", "xmlbif")
 
 # formats of other programs, by ending, with what makes a file of FORMATS of theirs
 _FOREIGN = {
     "dsl": "GeNIe's former format; open it in GeNIe, and save it as .xdsl",
     **dict.fromkeys(("dne", "dnet"), "Netica's format; open it in GeNIe, and save it as .xdsl"),
     "neta": "Netica's binary format; save it as .dne, open that in GeNIe, and save it as .xdsl",
+    "uai": "the format of the UAI competitions; pyAgrum makes a .bif of it: saveBN(loadBN('a.uai'), 'a.bif')",
 }
 
 
@@ -74,11 +59,6 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
     return ending if ending in FORMATS else None
 
 
-def readable_endings() -> list[str]:
-    """Return the endings of files that can be read, with their dots."""
-    return [f".{name}" for name, form in FORMATS.items() if form.is_read]
-
-
 def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a network to a file; see `DiscretizedBayesNet.export`."""
     check_choice("format", format, WRITTEN, optional=True)
@@ -99,14 +79,13 @@ def network_from_file(
     from gomea_bn.network.formats.json_format import from_json
 
     chosen = format or format_of(path, compressed=True) or "json"
-    check_choice("format", chosen, [name for name, form in FORMATS.items() if form.is_read])
-    form = FORMATS[chosen]
+    check_choice("format", chosen, READ)
     if chosen == "json":
         return from_json(path, kind)
     variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{chosen}"), f"{chosen}_variables")
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")
-    source = content if form.is_xml else _text_of(content, where)
+    source = content if chosen in _XML else _text_of(content, where)
     with prefixed_errors(where):
         return network_of_variables(variables_of(source), kind, restore=restore)
 

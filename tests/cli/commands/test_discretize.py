@@ -1,4 +1,4 @@
-"""`gomea-bn discretize` and `learn --cuts`: what they print, write, read and refuse."""
+"""`gomea-bn discretize` and `learn --cut-points`: what they print, write, read and refuse."""
 
 import json
 import re
@@ -96,17 +96,17 @@ def test_learn_takes_the_cuts(table, rows, tmp_path):
     cuts = tmp_path / "cuts.json"
     ok("discretize", table, "--method", "bayesian", "-o", cuts, "-q")
     assert read_cut_file(cuts) == exact(BayesianDiscretizer().fit(rows).cut_points_)
-    result = ok("learn", table, "--cuts", cuts, "--max-evaluations", 500, "--seed", 1, "--json", "-q")
+    result = ok("learn", table, "--cut-points", cuts, "--max-evaluations", 500, "--seed", 1, "--json", "-q")
     learned = DiscretizedBayesNet.from_json(json.dumps(json.loads(result.stdout)["network"]))
     fixed = BayesNetLearner(cut_points=read_cut_file(cuts), max_evaluations=500, random_state=1).fit(rows)
     assert learned == fixed.network_
     assert learned.metadata["fixed_cut_points"] == ["a", "long name"]
 
-    assert "both name 'a'" in refused(2, "learn", table, "--cuts", cuts, "--cut-points", "a=0", "-q")
+    assert "names 'a' twice" in refused(2, "learn", table, "--cut-points", cuts, "--cut-points", "a=0", "-q")
     write_cut_file(cuts, {"a": [0.0], "b": []})
-    assert "unknown column 'b'" in refused(2, "learn", table, "--cuts", cuts, "-q")
+    assert "unknown column 'b'" in refused(2, "learn", table, "--cut-points", cuts, "-q")
     write_cut_file(cuts, {"a": [0.25]})
-    both = ["--cuts", cuts, "--cut-points", "long name=0.5", "--max-evaluations", 50, "--json", "-q"]
+    both = ["--cut-points", cuts, "--cut-points", "long name=0.5", "--max-evaluations", 50, "--json", "-q"]
     parameters = json.loads(invoke("learn", table, *both).stdout)["run"]["parameters"]
     assert parameters["cut_points"] == {"a": [0.25], "long name": [0.5]}
 

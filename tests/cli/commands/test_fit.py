@@ -20,7 +20,9 @@ def files(table, tmp_path, monkeypatch):
 
 
 def test_fit_is_from_table(files, rows):
-    result = ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "uniform", "-o", "own.json")
+    result = ok(
+        "fit", "edges.csv", "rows.csv", "--cut-points", "cuts.json", "--shape", "uniform", "-o", "own.json"
+    )
     expected = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count="auto")
     assert DiscretizedBayesNet.from_json("own.json") == expected
     assert result.stdout.startswith(expected.summary())
@@ -49,7 +51,7 @@ def test_the_graph_may_come_from_a_file_with_cuts(files, rows, ending):
 def test_the_graph_may_be_a_dot_file(files):
     (files / "g.dot").write_text("digraph { a -> b -> c }")
     for graph in ("g.dot", "edges.csv"):
-        ok("fit", graph, "rows.csv", "--cuts", "cuts.json", "-o", f"{graph}.json")
+        ok("fit", graph, "rows.csv", "--cut-points", "cuts.json", "-o", f"{graph}.json")
     assert DiscretizedBayesNet.from_json("g.dot.json") == DiscretizedBayesNet.from_json("edges.csv.json")
 
 
@@ -57,7 +59,7 @@ def test_missing_cells_count_where_a_family_has_none(files, rows):
     gaps = rows.copy()
     gaps.loc[::7, "b"] = None
     gaps.to_csv("gaps.csv", index=False)
-    fit = ("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "-o", "own.json")
+    fit = ("fit", "edges.csv", "gaps.csv", "--cut-points", "cuts.json", "-o", "own.json")
     ok(*fit)
     uniform = (*fit, "--shape", "uniform")
     assert "missing" in refused(3, *uniform, "--missing", "error", "--drop", "d")
@@ -82,12 +84,12 @@ def test_bins_have_the_shapes_that_a_learner_would_give_them(files, rows):
     learner = BayesNetLearner(cut_points=CUTS, max_evaluations=200, random_state=1)
     shapes = learner.fit(rows[["a", "b", "c"]]).network_.shapes
     assert shapes
-    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
+    ok("fit", "edges.csv", "rows.csv", "--cut-points", "cuts.json", "-o", "own.json")
     assert DiscretizedBayesNet.from_json("own.json").shapes == shapes
-    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "marginal", "-o", "all.json")
+    ok("fit", "edges.csv", "rows.csv", "--cut-points", "cuts.json", "--shape", "marginal", "-o", "all.json")
     assert set(DiscretizedBayesNet.from_json("all.json").shapes) == set(CUTS)
     assert "shape must be" in refused(
-        2, "fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "round", "-o", "x.json"
+        2, "fit", "edges.csv", "rows.csv", "--cut-points", "cuts.json", "--shape", "round", "-o", "x.json"
     )
 
 
@@ -95,15 +97,17 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     (files / "rows").mkdir()
     for k in range(3):
         rows.iloc[k::3].to_parquet(files / "rows" / f"{k}.parquet")
-    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
-    result = ok("fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "all.json")
+    ok("fit", "edges.csv", "rows.csv", "--cut-points", "cuts.json", "-o", "own.json")
+    result = ok("fit", "edges.csv", "rows", "--cut-points", "cuts.json", "-o", "all.json")
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
-    refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
+    refused(2, "fit", "edges.csv", "rows", "--cut-points", "cuts.json", "-o", "rows/all.json")
     assert "Continuous columns of a table in pieces need cuts: a, b." in refused_last(
         3, "fit", "edges.csv", "rows", "-o", "x.json"
     )
-    of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
+    of_text = refused(
+        2, "fit", "edges.csv", "rows", "--cut-points", "cuts.json", "-o", "x.json", "--sep", ","
+    )
     assert "Error: --sep does not apply to a folder of files, whose columns have names" in of_text
 
 
@@ -113,9 +117,19 @@ def test_a_folder_of_files_may_have_missing_values(files, rows):
     gaps.to_csv("gaps.csv", index=False)
     for k in range(2):
         gaps.iloc[k::2].to_parquet(files / "gaps" / f"{k}.parquet")
-    options = ["--cuts", "cuts.json", "-o", "all.json"]
+    options = ["--cut-points", "cuts.json", "-o", "all.json"]
     for missing, tolerance in (("available", 0.05), ("drop", 1e-12)):
-        ok("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "--missing", missing, "-o", "own.json")
+        ok(
+            "fit",
+            "edges.csv",
+            "gaps.csv",
+            "--cut-points",
+            "cuts.json",
+            "--missing",
+            missing,
+            "-o",
+            "own.json",
+        )
         # --missing available is the default
         ok("fit", "edges.csv", "gaps", *options, *(["--missing", missing] if missing == "drop" else []))
         own, pieces = (DiscretizedBayesNet.from_json(name) for name in ("own.json", "all.json"))

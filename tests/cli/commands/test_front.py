@@ -201,7 +201,7 @@ def test_json_is_for_programs(folder):
 
 def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
     out = tmp_path / "new" / "front"
-    result = ok("front", data, "--out", out, "--networks", 3, "--parquet")
+    result = ok("front", data, "--out", out, "--networks", 3)
     whole = example_front(9)
     written = read_front(out)
     assert written.values.tolist() == whole.values.tolist()
@@ -212,9 +212,7 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
     assert written.record["n_rows"] == 60
     assert written.record["seconds"] == {"compile": 0.5}
     assert "expert_source" not in written.record
-    assert {"front.parquet", "front.csv", "expert_completed.json", "networks"} <= {
-        path.name for path in out.iterdir()
-    }
+    assert {"front.csv", "expert_completed.json", "networks"} <= {path.name for path in out.iterdir()}
     assert len(list(out.glob("networks/*.json"))) == 3
     assert "The front has 9 networks" in result.stdout
     lines = {line[:32].strip(): line.split() for line in result.stdout.splitlines()}
@@ -260,7 +258,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "--objective", "target", "--target", "c", "--discretizer", "optimal", "--max-bins", "5",
         "--max-complexity", "40.5", "--max-indegree", "2",
         "--max-candidates", "all",
-        "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
+        "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9",
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7", "--shape", "uniform",
@@ -280,7 +278,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "max_bins": 5, "shape": "uniform",
         "min_width": 0.02, "min_bin_count": 7, "max_candidates": None,
         "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
-        "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
+        "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
         "curves": "none", "misfit": "in-sample", "cut_cost": 0.25, "single_share": 0.5,
         "single_evaluations": 2, "verbose": False, "groups": None,

@@ -27,7 +27,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
 )
 from gomea_bn.cli.app import main
-from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number, declarations
+from gomea_bn.parameters import Choice, Declaration, Flag, Number, WholeNumber, declarations
 
 LEARNERS = {"learn": BayesNetLearner, "front": ParetoBayesNetLearner}
 DECLARED = [
@@ -66,22 +66,22 @@ def named(case: Any) -> str:
     return case if isinstance(case, str) else case.name
 
 
-def wrong_value(check: Choice | Flag | Integer | Number) -> Any:
+def wrong_value(check: Choice | Flag | WholeNumber | Number) -> Any:
     return wrong_values(check)[0]
 
 
-def wrong_values(check: Choice | Flag | Integer | Number) -> list[Any]:
+def wrong_values(check: Choice | Flag | WholeNumber | Number) -> list[Any]:
     """Return values that a check must refuse: beyond and at its ends, of other types, and words of no meaning."""
     others = ["neither", float("nan"), [], np.arange(2)] + (
         [] if getattr(check, "none", None) is not None else [None]
     )
     if isinstance(check, (Choice, Flag)):
         return [*others, 2]
-    below = check.least - 1 if check.least > 0 or isinstance(check, Integer) else -1.0
+    below = check.least - 1 if check.least > 0 or isinstance(check, WholeNumber) else -1.0
     wrong = [below, *others, True, "3", 1j, 10**400]
     if check.most < inf:
         wrong.append(check.most * 2 + 1)
-    if isinstance(check, Integer):
+    if isinstance(check, WholeNumber):
         wrong.append(check.least + 0.5)
     if check.above:
         wrong.append(check.least)
