@@ -24,6 +24,7 @@ from gomea_bn.learning.averaging.target_fit import (
     _averaged_logs,
     _Choice,
     _products,
+    _telling,
     _terms_of,
     chosen_parents,
     fitted_target,
@@ -199,6 +200,38 @@ def test_a_choice_ends_by_its_work_whatever_the_clock_says(monkeypatch: pytest.M
     assert of_clocks[0] == of_clocks[1]
     assert numbers[0] == numbers[1] < n_fits
     assert {"a", "b"} <= set(of_clocks[0])
+
+
+def test_all_columns_may_tell_apart_ten_levels() -> None:
+    r = np.random.default_rng(4)
+    levels = r.integers(0, 10, 1_200)
+    places = 1.5 * r.normal(size=(10, 12))[levels] + r.normal(size=(1_200, 12))
+    frame = pd.DataFrame(places, columns=[f"x{k}" for k in range(12)])
+    table = read_table(frame.assign(y=[f"k{k}" for k in levels]))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    # the work of all functions of twelve columns is too much
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(frame)))
+    assert set(chosen) == set(frame)
+
+
+def test_columns_that_tell_most_have_curves_where_few_can() -> None:
+    table = read_table(weak_rows(400, 2))
+    scales, n_levels = scales_of(table), levels_of(table)
+    everything = np.ones(table.n_rows, np.bool_)
+    terms = {
+        name: of
+        for name in table.names
+        if name != "y" and (of := _terms_of(name, columns_of(table), scales, n_levels, everything))
+    }
+    followed = LevelOdds(np.asarray(table.columns[-1].values, np.int64), 2)
+    n_plain = 5 + 2 * 3
+    for n_further, with_curves in ((0, set()), (4, {"a"}), (20, {"a", "b", "n1", "n2", "n3"})):
+        kept = _telling(followed, terms, (), followed.products(n_plain + n_further))
+        assert set(kept) == set(terms)
+        assert {name for name, of in kept.items() if of.rows.shape[1] == 5} == with_curves
+    assert list(_telling(followed, terms, ("n1",), 0.0)) == ["n1"]
+    few = _telling(followed, terms, (), followed.products(4))
+    assert {name: of.rows.shape[1] for name, of in few.items()} == {"a": 1, "b": 1}
 
 
 def late_after(questions: Iterator[int], n_early: int) -> bool:
