@@ -133,8 +133,8 @@ def test_a_network_of_dates_and_units_fits_the_rows_it_was_learned_from(files, r
     (files / "dated").mkdir()
     for k in range(2):
         frame.iloc[k::2].to_parquet(files / "dated" / f"{k}.parquet")
-    options = {"max_evaluations": 60, "max_seconds": None, "random_state": 1, "density": "bins"}
-    BayesNetLearner(**options).fit("dated.csv").network_.to_json("graph.json")
+    learner = BayesNetLearner(max_evaluations=60, random_state=1, density="bins")
+    learner.fit("dated.csv").network_.to_json("graph.json")
     for data in ("dated.csv", "dated"):
         ok("fit", "graph.json", data, "-o", f"{data}.json")
     own, pieces = (DiscretizedBayesNet.from_json(f"{name}.json") for name in ("dated.csv", "dated"))
