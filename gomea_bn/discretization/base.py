@@ -150,7 +150,7 @@ class Discretizer(Parameters):
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         """Return the inner cuts of a column, of a method that cuts every column by itself."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must implement _cut or _find_cuts.")
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range.

@@ -320,7 +320,7 @@ class _Fit:
                 )
             learner.network_ = network
         except KeyboardInterrupt:
-            give_warning(interrupted_averaging("network_"))
+            give_warning(interrupted_averaging("network_", learner.target))
 
     def compare(
         self,

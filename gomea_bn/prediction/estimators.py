@@ -262,8 +262,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         X whose rows are held out together; never changed. Its `max_seconds` is for the whole fit, and its
         `random_state` is ignored. By default a learner with ``curves="none"``, whose fit ends by its work, so that it
         is the same however busy the machine is: with ``structure="auto"`` after 2,000 evaluations of the search, or two
-        per pair of columns if these are more. A fit of 6,000 rows of 16 columns takes about five seconds; after 120 s,
-        which large tables reach, what is left is cut short, as ``network_.metadata["cut_short"]`` and a warning say.
+        per pair of columns if these are more. A fit of 6,000 rows of 16 columns and two classes takes about five
+        seconds, and of ten classes four times as long; after 120 s, which large tables reach, what is left is cut
+        short, as ``network_.metadata["cut_short"]`` and a warning say.
         Columns follow mixtures of lines only with a learner that has no limit or at least 20 s, and 2e-4 s a cell.
     structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":

@@ -150,6 +150,14 @@ def test_options_of_reading_reach_the_table(frame):
         Recorder(kinds="n").fit(whole)
 
 
+def test_a_discretizer_without_cuts_names_what_it_must_implement(frame):
+    class Empty(Discretizer):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Empty must implement _cut or _find_cuts"):
+        Empty().fit(frame)
+
+
 @pytest.mark.parametrize("limit", [0, -1.0, "fast", True])
 def test_the_deadline_must_be_a_positive_number(frame, limit):
     with pytest.raises(GomeaBnError, match="max_seconds must be a finite number above 0 or None"):

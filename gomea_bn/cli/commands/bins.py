@@ -385,7 +385,10 @@ def _table_of_graph(
             raise GomeaBnError(f"--kind: the graph has no column '{name}'.")
         if kind == "discrete" and name in cut_points:
             raise GomeaBnError(f"--kind: '{name}' cannot be discrete, since it has cuts.")
-    kinds = {**dict.fromkeys(cut_points, "continuous"), **kinds}
+    # dates have the names of the table until they are numbers
+    labels = {name: str(loaded.frame.columns[positions[name]]) for name in names}
+    of_graph = {**dict.fromkeys(cut_points, "continuous"), **kinds}
+    kinds = {labels[name]: kind for name, kind in of_graph.items()}
     subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
     table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
     columns = {column.name: column for column in table.columns}

@@ -343,13 +343,14 @@ def seconds_of_effects(network: DiscretizedBayesNet, n_rows: int) -> float:
     return _SECONDS_OF_EFFECTS * n_parts * min(n_rows, ROWS_OF_LINES)
 
 
-def interrupted_averaging(attribute: str) -> GomeaBnWarning:
-    """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
+def interrupted_averaging(attribute: str, target: str | None = None) -> GomeaBnWarning:
+    """Return the warning that Ctrl-C ended the averaging of a fitted attribute, before a target has got its parents."""
     return GomeaBnWarning(
         [
             "The averaging of families was interrupted. ",
             Option(attribute),
             " has tables alone, counted from the rows.",
+            *([] if target is None else [f" The parents of {target!r} are not chosen."]),
         ],
         ["learn again for averages"],
     )

@@ -89,6 +89,13 @@ class _Terms:
         """Return the functions in some rows."""
         return replace(self, rows=self.rows[rows])
 
+    def without_curves(self) -> _Terms:
+        """Return the line, or the amounts."""
+        # a line is the first of the functions, so that the number of each stays
+        used = self.kinds != _CURVE
+        parts = {name: getattr(self, name)[..., used] for name in ("rows", "means", "kinds", "roughness")}
+        return replace(self, **parts)
+
 
 def _terms_of(
     name: str,
@@ -192,8 +199,9 @@ class LevelOdds:
         return len(self.positions) * n_terms + int(self.targets.shape[1])
 
     def products(self, n_terms: int) -> float:
-        """Return the products of numbers that leaving out a row takes."""
-        return float(self.targets.shape[1]) * self.n_numbers(n_terms) ** 2
+        """Return the products of numbers that a row takes, which go by the pairs of indices."""
+        n_indices = len(self.positions)
+        return float(n_indices * (n_indices + 1)) * (n_terms + 2) ** 2
 
     def some(self, rows: NDArray[np.int64]) -> LevelOdds:
         """Return the levels in some rows."""
@@ -309,18 +317,20 @@ class LevelOdds:
 
     def _spread(self, design: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariances of the log odds of the levels in every row, float64 (n_rows, n_levels, n_levels)."""
-        n_rows, n_levels = self.targets.shape
-        of_levels = []
-        for level in range(n_levels):
-            constants = np.zeros((n_rows, n_levels))
-            constants[:, level] = 1.0
-            of_levels.append(np.column_stack([constants, *(b[level] * design for b in self.positions)]))
-        spread = np.empty((n_rows, n_levels, n_levels))
-        for a, of_level in enumerate(of_levels):
-            moved = of_level @ covariance
-            for b in range(a, n_levels):
-                spread[:, a, b] = spread[:, b, a] = np.einsum("ij,ij->i", moved, of_levels[b])
-        return spread
+        n_levels, n_terms = self.targets.shape[1], design.shape[1]
+        n_indices = len(self.positions)
+        of_slopes = covariance[n_levels:].reshape(n_indices, n_terms, len(covariance))
+        # of two indices, and of an index and a constant; a level has the indices that its positions say
+        of_indices = np.empty((len(design), n_indices, n_indices))
+        of_constants = np.stack([design @ of_index[:, :n_levels] for of_index in of_slopes], axis=1)
+        for p, of_index in enumerate(of_slopes):
+            for q in range(p, n_indices):
+                first = n_levels + q * n_terms
+                moved = design @ of_index[:, first : first + n_terms]
+                of_indices[:, p, q] = of_indices[:, q, p] = np.einsum("ij,ij->i", moved, design)
+        crossed = self.positions.T @ of_constants
+        spread = self.positions.T @ of_indices @ self.positions + crossed + crossed.transpose(0, 2, 1)
+        return np.asarray(spread + covariance[:n_levels, :n_levels])
 
     def left_out(
         self,
@@ -520,9 +530,9 @@ def chosen_parents(
     left-out rows, in nats.
     Required ones stay. Cells of the table that are not `known`, bool (n_rows,) by column, count nothing. Of a long
     table, or one with many columns, some random rows choose, and fewer where the clock leaves little time. If 1,000
-    rows are still too many, columns that tell least of the target by themselves are left out before. The choice ends
-    with what it has found after an amount of work that grows with the cells of the table, or when it has taken half of
-    the time that is left.
+    rows are still too many, columns that tell least of the target by themselves have no curves, and if lines are too
+    many, too, such columns are left out before. The choice ends with what it has found after an amount of work that
+    grows with the cells of the table, or when it has taken half of the time that is left.
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
@@ -631,7 +641,8 @@ def _telling(
     """Return the terms of required columns, and of those that tell most of the target, as many as are affordable.
 
     What a column tells by itself is the share of the target that its functions explain in a regression, less what as
-    many functions explain by chance. Leaving out a row may take `most_products` products, but one column stays.
+    many functions explain by chance. A row may take `most_products` products, but one column stays. Lines and amounts
+    come first, then the curves of as many of these columns.
     """
     if followed.products(sum(of.rows.shape[1] for of in terms.values())) <= most_products:
         return dict(terms)
@@ -643,13 +654,19 @@ def _telling(
         return float((explained * targets).sum() - targets.shape[1] * rows.shape[1])
 
     order = sorted(terms, key=lambda name: (name not in required, -explained_share(name)))
-    n_terms, kept = 0, set(order[: max(len(required), 1)])
+    n_terms, kept = 0, dict[str, _Terms]()
     for name in order:
-        n_terms += terms[name].rows.shape[1]
+        plain = terms[name].without_curves()
+        n_terms += plain.rows.shape[1]
+        if len(kept) >= max(len(required), 1) and followed.products(n_terms) > most_products:
+            break
+        kept[name] = plain
+    for name in list(kept):
+        n_terms += terms[name].rows.shape[1] - kept[name].rows.shape[1]
         if followed.products(n_terms) > most_products:
             break
-        kept.add(name)
-    return {name: of for name, of in terms.items() if name in kept}
+        kept[name] = terms[name]
+    return {name: kept[name] for name in terms if name in kept}
 
 
 def _followed(

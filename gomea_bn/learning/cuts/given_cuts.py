@@ -140,6 +140,9 @@ def network_from_pieces(
         announce(f"{n_rows:,} rows; shapes and levels come from {len(sample.rows):,} of them.")
         with about_sample(len(sample.rows), n_rows, sample.named):
             table = table_of(sample.rows)
+        # all rows give texts in the forms that those of the sample have
+        forms, decimal = dict(table.reading.forms), table.reading.decimal
+        counter.pieces = [piece.in_forms(forms, decimal) for piece in counter.pieces]
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
         edges = pairs_in("edges", edges)
         shapes, record = _as_learned(table, {name: c.tolist() for name, c in cuts.items()}, shape)

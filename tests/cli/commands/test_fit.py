@@ -1,6 +1,7 @@
 """The command `fit` counts the tables of a graph and cuts that the user gives."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import ok, refused, refused_last
 
@@ -135,3 +136,25 @@ def test_a_folder_of_files_may_have_missing_values(files, rows):
         own, pieces = (DiscretizedBayesNet.from_json(name) for name in ("own.json", "all.json"))
         for name in own.names:
             np.testing.assert_allclose(pieces.tables[name], own.tables[name], atol=tolerance)
+
+
+def test_a_network_of_dates_and_units_fits_the_rows_it_was_learned_from(files, rows):
+    frame = rows[["c"]].assign(
+        mass=[f"{60 + 3 * value:.1f} kg" for value in rows["a"]],
+        day=pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(rows)) * 37 % 300, unit="D"),
+    )
+    frame.to_csv("dated.csv", index=False)
+    (files / "dated").mkdir()
+    for k in range(2):
+        frame.iloc[k::2].to_parquet(files / "dated" / f"{k}.parquet")
+    learner = BayesNetLearner(max_evaluations=60, random_state=1, density="bins")
+    learner.fit("dated.csv").network_.to_json("graph.json")
+    for data in ("dated.csv", "dated"):
+        ok("fit", "graph.json", data, "-o", f"{data}.json")
+    own, pieces = (DiscretizedBayesNet.from_json(f"{name}.json") for name in ("dated.csv", "dated"))
+    assert own.names == pieces.names
+    assert own.cut_points["day [days since 1970-01-01]"] == pytest.approx(
+        pieces.cut_points["day [days since 1970-01-01]"]
+    )
+    for name in own.names:
+        np.testing.assert_allclose(pieces.tables[name], own.tables[name], atol=1e-12)

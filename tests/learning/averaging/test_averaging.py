@@ -292,6 +292,19 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     assert average_families(learner.network_, learner.table_).conditionals is not None
 
 
+def test_ctrl_c_before_a_target_has_parents_says_that_it_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = linear_frame(80).assign(k=["yes", "no"] * 40)
+
+    def interrupted(*_arguments: Any, **_options: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(of_fit, "average_in_time", interrupted)
+    with pytest.warns(
+        GomeaBnWarning, match="from the rows\\. The parents of 'k' are not chosen\\. Learn again"
+    ):
+        BayesNetLearner(target="k", **QUICK).fit(frame)
+
+
 @pytest.mark.parametrize("line", ["auto", "none"])
 def test_refinement_learns_conditionals_of_the_refined_cuts(line: str) -> None:
     frame = linear_frame(60)

@@ -24,6 +24,7 @@ from gomea_bn.learning.averaging.target_fit import (
     _averaged_logs,
     _Choice,
     _products,
+    _telling,
     _terms_of,
     chosen_parents,
     fitted_target,
@@ -133,7 +134,9 @@ def test_parents_that_act_by_their_product_alone_are_found(kind: str) -> None:
 
 
 @pytest.mark.parametrize("n_levels", [2, 4])
-def test_a_late_choice_keeps_what_tells_most_by_itself(n_levels: int) -> None:
+def test_a_late_choice_keeps_what_tells_most_by_itself(
+    n_levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = read_table(weak_rows(3_000, n_levels))
     known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
     others = tuple(name for name in table.names if name != "y")
@@ -144,11 +147,15 @@ def test_a_late_choice_keeps_what_tells_most_by_itself(n_levels: int) -> None:
     assert clock.cut_short == [PARENTS]
     kept = chosen_parents("y", table, known, scales_of(table), TargetRules(others, ("n4",)), FitClock(1e-9))
     assert list(kept) == ["n4"]
-    # seconds for some columns, which are those with effects
-    seconds = 1.2e-8 * n_levels * (5 * len(others) * n_levels) ** 2 * 1_000
-    some = chosen_parents("y", table, known, scales_of(table), TargetRules(others), FitClock(seconds))
+    # seconds for six lines and amounts of 1,000 rows in fifty fits, which are those with effects
+    indices = 1 if n_levels == 2 else n_levels
+    products = indices * (indices + 1) * (6 + 2) ** 2 * 1_000 * 50
+    monkeypatch.setattr(of_targets, "_SECONDS_OF_PRODUCT", 1e4 / products)
+    clock = FitClock(2.05e4)
+    some = chosen_parents("y", table, known, scales_of(table), TargetRules(others), clock)
     assert 1 < len(some) < len(others)
     assert {"a", "b"} <= set(some)
+    assert clock.cut_short == [PARENTS]
 
 
 def test_a_choice_that_becomes_late_keeps_to_the_limit_on_parents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +206,38 @@ def test_a_choice_ends_by_its_work_whatever_the_clock_says(monkeypatch: pytest.M
     assert of_clocks[0] == of_clocks[1]
     assert numbers[0] == numbers[1] < n_fits
     assert {"a", "b"} <= set(of_clocks[0])
+
+
+def test_all_columns_may_tell_apart_ten_levels() -> None:
+    r = np.random.default_rng(4)
+    levels = r.integers(0, 10, 1_200)
+    places = 1.5 * r.normal(size=(10, 12))[levels] + r.normal(size=(1_200, 12))
+    frame = pd.DataFrame(places, columns=[f"x{k}" for k in range(12)])
+    table = read_table(frame.assign(y=[f"k{k}" for k in levels]))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    # the work of all functions of twelve columns is too much
+    chosen = chosen_parents("y", table, known, scales_of(table), TargetRules(table.names[:-1]))
+    assert set(chosen) == set(frame)
+
+
+def test_columns_that_tell_most_have_curves_where_few_can() -> None:
+    table = read_table(weak_rows(400, 2))
+    scales, n_levels = scales_of(table), levels_of(table)
+    everything = np.ones(table.n_rows, np.bool_)
+    terms = {
+        name: of
+        for name in table.names
+        if name != "y" and (of := _terms_of(name, columns_of(table), scales, n_levels, everything))
+    }
+    followed = LevelOdds(np.asarray(table.columns[-1].values, np.int64), 2)
+    n_plain = 5 + 2 * 3
+    for n_further, with_curves in ((0, set()), (4, {"a"}), (20, {"a", "b", "n1", "n2", "n3"})):
+        kept = _telling(followed, terms, (), followed.products(n_plain + n_further))
+        assert set(kept) == set(terms)
+        assert {name for name, of in kept.items() if of.rows.shape[1] == 5} == with_curves
+    assert list(_telling(followed, terms, ("n1",), 0.0)) == ["n1"]
+    few = _telling(followed, terms, (), followed.products(4))
+    assert {name: of.rows.shape[1] for name, of in few.items()} == {"a": 1, "b": 1}
 
 
 def late_after(questions: Iterator[int], n_early: int) -> bool:
