@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import scipy
@@ -88,6 +88,17 @@ class _Terms:
     def some(self, rows: NDArray[np.int64]) -> _Terms:
         """Return the functions in some rows."""
         return replace(self, rows=self.rows[rows])
+
+    def without_curves(self) -> _Terms:
+        """Return the lines and amounts among the functions."""
+        kept = self.kinds != _CURVE
+        return replace(
+            self,
+            rows=self.rows[:, kept],
+            means=self.means[kept],
+            kinds=self.kinds[kept],
+            roughness=self.roughness[kept],
+        )
 
 
 def _terms_of(
@@ -193,7 +204,7 @@ class LevelOdds:
 
     def products(self, n_terms: int) -> float:
         """Return the products of numbers that leaving out a row takes."""
-        return float(self.targets.shape[1]) * self.n_numbers(n_terms) ** 2
+        return 2.0 * self.n_numbers(n_terms) ** 2
 
     def some(self, rows: NDArray[np.int64]) -> LevelOdds:
         """Return the levels in some rows."""
@@ -309,18 +320,19 @@ class LevelOdds:
 
     def _spread(self, design: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariances of the log odds of the levels in every row, float64 (n_rows, n_levels, n_levels)."""
-        n_rows, n_levels = self.targets.shape
-        of_levels = []
-        for level in range(n_levels):
-            constants = np.zeros((n_rows, n_levels))
-            constants[:, level] = 1.0
-            of_levels.append(np.column_stack([constants, *(b[level] * design for b in self.positions)]))
-        spread = np.empty((n_rows, n_levels, n_levels))
-        for a, of_level in enumerate(of_levels):
-            moved = of_level @ covariance
-            for b in range(a, n_levels):
-                spread[:, a, b] = spread[:, b, a] = np.einsum("ij,ij->i", moved, of_levels[b])
-        return spread
+        n_levels, n_indices = self.targets.shape[1], len(self.positions)
+        of_constants = covariance[:n_levels, :n_levels]
+        shape = n_indices, design.shape[1]
+        slopes = covariance[n_levels:, n_levels:].reshape(*shape, *shape)
+        crossed = covariance[:n_levels, n_levels:].reshape(n_levels, *shape)
+        # of the indices, and of constants with these, in every row
+        of_indices = np.empty((len(design), n_indices, n_indices))
+        for i, j in combinations_with_replacement(range(n_indices), 2):
+            of_pair = np.einsum("ij,ij->i", design @ slopes[i, :, j], design)
+            of_indices[:, i, j] = of_indices[:, j, i] = of_pair
+        both = np.einsum("nt,ait->nai", design, crossed, optimize=True) @ self.positions
+        of_levels = self.positions.T @ of_indices @ self.positions
+        return np.asarray(of_constants + both + both.transpose(0, 2, 1) + of_levels, np.float64)
 
     def left_out(
         self,
@@ -628,13 +640,17 @@ def _telling(
     required: Sequence[str],
     most_products: float,
 ) -> dict[str, _Terms]:
-    """Return the terms of required columns, and of those that tell most of the target, as many as are affordable.
+    """Return terms of required columns, and of those that tell most of the target, as many as are affordable.
 
-    What a column tells by itself is the share of the target that its functions explain in a regression, less what as
-    many functions explain by chance. Leaving out a row may take `most_products` products, but one column stays.
+    All columns stay without curves if these are affordable. What a column tells by itself is the share of the target
+    that its functions explain in a regression, less what as many functions explain by chance. Leaving out a row may
+    take `most_products` products, but one column stays.
     """
     if followed.products(sum(of.rows.shape[1] for of in terms.values())) <= most_products:
         return dict(terms)
+    lines = {name: of.without_curves() for name, of in terms.items()}
+    if followed.products(sum(of.rows.shape[1] for of in lines.values())) <= most_products:
+        return lines
     targets = followed.centred
 
     def explained_share(name: str) -> float:
