@@ -1,6 +1,7 @@
 """Networks that take further rows, and whether further rows still follow a network."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -548,14 +549,14 @@ def rows_of_few_odds() -> pd.DataFrame:
 
 def log_odds(network: DiscretizedBayesNet, frame: pd.DataFrame) -> np.ndarray:
     probabilities = network.predict_proba(frame, "outcome")
-    return np.log(probabilities["yes"] / probabilities["no"]).to_numpy()
+    return np.asarray(np.log(probabilities["yes"] / probabilities["no"]))
 
 
 @pytest.mark.parametrize("target", [None, "outcome"])
 def test_doubled_rows_and_weights_of_two_leave_what_was_fitted(target: str | None) -> None:
     frame = rows_of_few_odds()
     edges = [("x", "outcome"), ("level", "outcome"), ("x", "z")]
-    options = {"max_evaluations": 300, "random_state": 1, "target": target}
+    options: dict[str, Any] = {"max_evaluations": 300, "random_state": 1, "target": target}
     plain, doubled, weighted = (
         BayesNetLearner(knowledge=ExpertKnowledge(required_edges=edges), **options)
         .fit(of_rows, sample_weight=weights)

@@ -220,13 +220,13 @@ class FamilyLogit(Fitted):
                 break
             step *= min(1.0, _MOST_MOVED / max(float(np.ptp(step)), LEAST_GAIN))
             for _ in range(MOST_HALVINGS):
-                next_likelihood, next_p = at(constants + step)
-                if next_likelihood > likelihood:
+                moved_likelihood, moved_p = at(constants + step)
+                if moved_likelihood > likelihood:
                     break
                 step /= 2
             else:
                 break
-            constants, likelihood, p = constants + step, next_likelihood, next_p
+            constants, likelihood, p = constants + step, moved_likelihood, moved_p
         return self._with_parameters(np.concatenate([constants, self._slopes.ravel()]))
 
     @property
