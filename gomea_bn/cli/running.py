@@ -120,7 +120,7 @@ def loaded_for_network(data: Path, reading: ReadingOptions) -> Loaded:
 def _in_memory(data: Path, reading: ReadingOptions) -> Path | pd.DataFrame:
     """Return the rows of a folder or pattern of files, below one another; a file is returned as it is."""
     from gomea_bn.data.files.database_names import database_of
-    from gomea_bn.data.files.table_files import FILE_OPTIONS
+    from gomea_bn.data.files.reading import FILE_OPTIONS
     from gomea_bn.data.sources import is_in_pieces
 
     # a database is read as a file

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
-from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.phases import COMPARISON, begin_phase
 
@@ -69,11 +67,8 @@ class RowEvidence:
             return given.all_rows.table, given.all_rows.weights, n_evidence
         return given, None, self.searched.n_rows if self.has_copies else None
 
-    def network(self, network: DiscretizedBayesNet, clock: FitClock = NO_LIMIT) -> DiscretizedBayesNet:
-        """Return the network of a search with every row counted, and with a record of how rows count.
-
-        The clock is that of the fit: it leaves the seconds of the comparison with the rows.
-        """
+    def network(self, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+        """Return the network of a search with every row counted, and with a record of how rows count."""
         given = self.given
         record: dict[str, Any] = {}
         if given.groups is not None:
@@ -86,8 +81,7 @@ class RowEvidence:
 
                 n_evidence = self.searched.n_rows
                 begin_phase("Counting all rows", COMPARISON)
-                before_checks = clock.before(seconds_of_checks(n_evidence, len(given.names), clock))
-                network = with_copies(network, given, before_checks)
+                network = with_copies(network, given)
                 copies = {"rows": given.n_rows, "evidence": n_evidence}
                 record |= {"n_rows": given.n_rows, "copies": copies}
             elif (final := given.all_rows) is not None:

@@ -145,7 +145,7 @@ class _Fit:
             is_smooth = self.is_averaged and LearningOptions.of(learner).scores_shapes(table)
             evidence = RowEvidence.of(table, without_copies=is_smooth)
             self.search_table(evidence, may_simplify=is_smooth and not table.n_missing)
-        learner.network_ = evidence.network(learner.network_, self.clock)
+        learner.network_ = evidence.network(learner.network_)
         self.compare(*evidence.final, clock=self.clock)
 
     def read(self, source: Any, sample_weight: ArrayLike | None) -> Table:

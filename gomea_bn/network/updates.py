@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -23,7 +23,7 @@ from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain, recorded_target
+from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
 from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.shown_tables import ROWS_OF_TABLES
 from gomea_bn.network.tables import (
@@ -35,7 +35,6 @@ from gomea_bn.network.tables import (
 )
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.fit_clock import COPIES, NO_LIMIT, FitClock
 from gomea_bn.runtime.threads import one_blas_thread
 from gomea_bn.texts import counted
 
@@ -94,38 +93,31 @@ def updated_network(
 
 
 def network_of_all_rows(
-    network: DiscretizedBayesNet,
-    table: Table,
-    weights: NDArray[np.float64],
-    is_late: Callable[[], bool] = lambda: False,
+    network: DiscretizedBayesNet, table: Table, weights: NDArray[np.float64]
 ) -> DiscretizedBayesNet:
     """Return the network of a search on some rows with all rows counted by their weights, (n_rows,), in their place.
 
-    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, the mixture weights, the
-    logit of a target, and once it is late effects, mixtures and logits.
+    What was learned of single rows stays: effects, mixtures, and the coefficients of logits and counts, which had the
+    priors that the score integrates, with the scales that they are on; losses of left-out rows, and the probabilities
+    of cuts. Constants of logits and counts follow the frequencies and the mean of all rows.
     """
-    of_all = _Update(network, table.in_order(network.names), weights, None).network(is_late)
+    of_all = _Update(network, table.in_order(network.names), weights, None).network()
     if (known := network.conditionals) is not None and (of_rows := of_all.conditionals) is not None:
         kept = ("log_losses", "cut_probabilities", "cut_intervals")
         of_all = of_all.changed(conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept}))
     return of_all.changed(metadata=network.metadata)
 
 
-def with_copies(
-    network: DiscretizedBayesNet, table: Table, clock: FitClock = NO_LIMIT
-) -> DiscretizedBayesNet:
+def with_copies(network: DiscretizedBayesNet, table: Table) -> DiscretizedBayesNet:
     """Return the network of a search on the rows of a table without copies, in which all rows count once.
 
     Effects, mixtures and logits that do not follow the copies get less weight against tables, which do: as little as
     makes the distribution of their column, given the parents of every row, differ by at most .03 from that of the rows.
-    A column without tables takes those over its shown bins, unless it follows the copies without them. Where the clock
-    leaves no time to fit effects and logits to all rows, this weight alone says how far they follow the copies.
+    A column without tables takes those over its shown bins, unless it follows the copies without them.
     """
     # draws of a row must not depend on where it stands
     table = in_row_order(table)
-    # seconds that the fit of a logit to all rows takes for a row, as a clock expects them
-    is_late = clock.before(1e-4 * table.n_rows).late(COPIES)
-    counted = network_of_all_rows(network, table, np.ones(table.n_rows), is_late)
+    counted = network_of_all_rows(network, table, np.ones(table.n_rows))
     known = counted.conditionals
     smooth = {} if known is None else {name: stack for name, stack in known.stacks.items() if stack.smooth}
     if known is None or not smooth:
@@ -224,7 +216,7 @@ class _Update:
     ) -> None:
         from gomea_bn.network.inference.completion import completed_table
 
-        self._network = network
+        self._network, self._is_in_place = network, forget is None
         self._complete = completed_table(network, rows, np.random.default_rng(FIXED_SEED))
         self._values = {column.name: column.values for column in self._complete.columns}
         self._columns = Columns(self._values)
@@ -256,8 +248,8 @@ class _Update:
             for name, n_former in self._former.items()
         }
 
-    def network(self, is_late: Callable[[], bool] = lambda: False) -> DiscretizedBayesNet:
-        """Return the network with the rows; once it is late, smooth members of columns stay."""
+    def network(self) -> DiscretizedBayesNet:
+        """Return the network with the rows; without former rows, coefficients stay."""
         network, known, former = self._network, self._network.conditionals, self._former
         parts: dict[str, Any] = {
             "shapes": self._shapes(network.shapes, former),
@@ -273,18 +265,12 @@ class _Update:
             tables = {name: of_name.table for name, of_name in counted.items()}
             counts = {name: of_name.counts for name, of_name in counted.items()}
             return network.changed(tables=tables, **parts).changed(counts=counts)
-        # sums of former rows are those of the former scales
-        scales = known.scales if any(self._old.values()) else self._shapes(known.scales, former)
-        known = known.changed(scales=scales)
         facts = known.facts(network)
-        # without former rows nothing would hold the many numbers of a target's logit where its priors did
-        held = None if any(self._old.values()) else recorded_target(network)
+        # what was fitted to former rows stands on their scales
         conditionals = known.changed(
             stacks={
-                name: stack.with_rows(
-                    name,
-                    self._rows_of(name, facts, known.n_rows),
-                    (lambda: True) if name == held and name in network.levels else is_late,
+                name: (stack.counted if self._is_in_place else stack.with_rows)(
+                    name, self._rows_of(name, facts, known.n_rows)
                 )
                 for name, stack in known.stacks.items()
             },

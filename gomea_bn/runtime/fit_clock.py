@@ -23,7 +23,6 @@ MIXTURES = "mixtures of lines"
 ODDS = "odds of cells"
 GAPS = "draws for missing cells"
 PARENTS = "the choice of the parents of the target"
-COPIES = "effects over copies of rows"
 DRAWS = "the comparison with the rows"
 
 BEFORE_SEARCH = (FIRST_CUTS, PAIRS, CURVES, FIRST_BINS, SHAPES)
@@ -34,7 +33,6 @@ ORDER = (
     MIXTURES,
     ODDS,
     EDGES,
-    COPIES,
     SHOWN_CUTS,
     SURENESS,
     DRAWS,

@@ -1,6 +1,7 @@
 """Networks that take further rows, and whether further rows still follow a network."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,20 @@ from averaged_examples import conditionals_of, effects_on, lines_of, sets_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, fit_shape
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    average_families,
+    fit_shape,
+    read_table,
+)
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.conditionals import FamilyTable, Stack
+from gomea_bn.network.conditionals import FamilyLogit, FamilyTable, Stack
 from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.tables import family_counts, table_of_counts
-from gomea_bn.network.updates import shape_with_rows
+from gomea_bn.network.updates import network_of_all_rows, shape_with_rows
 
 
 def rows(n: int, seed: int) -> pd.DataFrame:
@@ -526,3 +535,86 @@ def test_weights_that_forgetting_makes_vanish_are_refused(density, weight, forge
     ):
         network.update(frame, weight=weight, forget=forget)
     assert np.isfinite(network.update(frame, forget=forget).score(frame))
+
+
+def rows_of_few_odds() -> pd.DataFrame:
+    """Return rows whose outcome nearly follows a number, and of which two have a level of their own."""
+    generator = np.random.default_rng(4)
+    x, z = generator.normal(size=(2, 150))
+    outcome = np.where(x + 0.6 * generator.logistic(size=150) > 0, "yes", "no")
+    level = generator.choice(["p", "q"], 150)
+    level[:2], outcome[:2] = "rare", "yes"
+    return pd.DataFrame({"x": x, "z": z + 0.5 * x, "level": level, "outcome": outcome})
+
+
+def log_odds(network: DiscretizedBayesNet, frame: pd.DataFrame) -> np.ndarray:
+    probabilities = network.predict_proba(frame, "outcome")
+    return np.asarray(np.log(probabilities["yes"] / probabilities["no"]))
+
+
+@pytest.mark.parametrize("target", [None, "outcome"])
+def test_doubled_rows_and_weights_of_two_leave_what_was_fitted(target: str | None) -> None:
+    frame = rows_of_few_odds()
+    edges = [("x", "outcome"), ("level", "outcome"), ("x", "z")]
+    options: dict[str, Any] = {"max_evaluations": 300, "random_state": 1, "target": target}
+    plain, doubled, weighted = (
+        BayesNetLearner(knowledge=ExpertKnowledge(required_edges=edges), **options)
+        .fit(of_rows, sample_weight=weights)
+        .network_
+        for of_rows, weights in (
+            (frame, None),
+            (pd.concat([frame, frame], ignore_index=True), None),
+            (frame, np.full(len(frame), 2.0)),
+        )
+    )
+    assert doubled.metadata["copies"] == {"rows": 300, "evidence": 150}
+    assert isinstance(conditionals_of(plain).stacks["outcome"].members[-1][1], FamilyLogit)
+    assert effects_on(plain, "z").terms.n_terms
+    odds = log_odds(plain, frame)
+    # two rows of a level do not make it sure
+    assert np.abs(odds[:2]).max() < 8
+    for network in (doubled, weighted):
+        assert network.edges == plain.edges
+        np.testing.assert_allclose(log_odds(network, frame), odds, atol=1e-3)
+        before, after = (np.asarray(of.log_density_terms(frame)["z"], np.float64) for of in (plain, network))
+        np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_rows_counted_in_place_of_others_leave_effects(averaged: DiscretizedBayesNet) -> None:
+    further = rows(300, 7)
+    weights = np.random.default_rng(8).exponential(size=300)
+    counted = network_of_all_rows(averaged, read_table(further), weights)
+    known, moved = conditionals_of(averaged), conditionals_of(counted)
+    assert moved.scales == known.scales
+    for name, stack in known.stacks.items():
+        for (weight, before), (same, after) in zip(stack.members, moved.stacks[name].members, strict=True):
+            assert same == weight
+            if before.counts_cells:
+                assert after.value_counts is not None
+                assert after.value_counts.sum() == pytest.approx(weights.sum())
+            else:
+                assert after is before
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_a_logit_takes_the_frequencies_of_rows_that_are_counted(n_levels: int) -> None:
+    generator = np.random.default_rng(6)
+    x, z = generator.normal(size=(2, 240))
+    outcome = np.searchsorted(np.linspace(-0.6, 0.6, n_levels - 1), x + 0.5 * generator.logistic(size=240))
+    frame = pd.DataFrame({"x": x, "z": z, "outcome": [f"level {k}" for k in outcome]})
+    knowledge = ExpertKnowledge(required_edges=[("x", "outcome")])
+    # copies of one level are no evidence, but they are rows
+    copied = pd.concat([frame, *[frame[outcome == 0]] * 3], ignore_index=True)
+    plain, network = (
+        BayesNetLearner(knowledge=knowledge, max_evaluations=200, random_state=1).fit(of_rows).network_
+        for of_rows in (frame, copied)
+    )
+    assert network.metadata["copies"]["evidence"] == 240
+    before, after = (
+        next(of for _, of in conditionals_of(one).stacks["outcome"].members if isinstance(of, FamilyLogit))
+        for one in (plain, network)
+    )
+    np.testing.assert_array_equal(after.coefficients[:, 1:], before.coefficients[:, 1:])
+    frequencies = copied["outcome"].value_counts(normalize=True)
+    means = network.predict_proba(copied, "outcome").mean()
+    assert means.to_numpy() == pytest.approx(frequencies[means.index].to_numpy(), abs=0.02)

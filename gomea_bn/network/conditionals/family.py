@@ -129,12 +129,13 @@ class Stack:
         """Whether `left_out` knows all members without some rows."""
         return all(fitted.can_leave_out for _, fitted in self.members)
 
-    def with_rows(self, name: str, rows: FurtherRows, is_late: Callable[[], bool] = lambda: False) -> Stack:
-        """Return what the column follows after further rows; weights stay, and once it is late smooth members."""
-        smooth = {id(fitted) for _, fitted in self.smooth}
-        return self._of_each(
-            lambda fitted: fitted if id(fitted) in smooth and is_late() else fitted.with_rows(name, rows)
-        )
+    def with_rows(self, name: str, rows: FurtherRows) -> Stack:
+        """Return what the column follows after further rows; weights stay."""
+        return self._of_each(lambda fitted: fitted.with_rows(name, rows))
+
+    def counted(self, name: str, rows: FurtherRows) -> Stack:
+        """Return what the column follows with rows counted in place of those so far; weights stay."""
+        return self._of_each(lambda fitted: fitted.counted(name, rows))
 
     def left_out(self, name: str, rows: FurtherRows) -> Stack:
         """Return what the column follows without some rows, which are among those that it was fitted to."""

@@ -158,6 +158,17 @@ class FamilyCounts(Fitted):
         )
         return replace(self, coefficients=coefficients)
 
+    def counted(self, name: str, rows: FurtherRows) -> FamilyCounts:
+        """Return the counts whose mean is that of the rows; all but the intercept, which had priors, stays."""
+        terms = self.terms.of_rows(rows.columns, rows.facts.scales, rows.facts.n_levels)
+        logs = _inside(self.coefficients[0] + terms @ self.coefficients[1:])
+        values = np.maximum(np.round(np.asarray(rows.columns[name], np.float64)), 0.0)
+        # half a row of one keeps the mean above 0
+        ratio = (rows.weights @ values + 0.5) / (rows.weights @ np.exp(logs) + 0.5)
+        coefficients = self.coefficients.copy()
+        coefficients[0] += np.log(ratio)
+        return replace(self, coefficients=coefficients)
+
     def to_content(self) -> dict[str, Any]:
         """Return the counts as values that JSON can hold."""
         names = {"parents": list(self.parents), "groups": list(self.groups)}

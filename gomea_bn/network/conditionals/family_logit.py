@@ -192,6 +192,43 @@ class FamilyLogit(Fitted):
             parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
         return self._with_parameters(parameters)
 
+    def counted(self, name: str, rows: FurtherRows) -> FamilyLogit:
+        """Return the logit whose levels are as frequent as in the rows; coefficients, which had priors, stay.
+
+        Constants have no priors. A level without rows keeps its frequency.
+        """
+        indices, shares = self._slopes @ self._design(rows).T, rows.weights / rows.weights.sum()
+        constants, n_levels = self._moved_constants.copy(), len(self.constants)
+
+        def at(constants: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            """Return the mean log likelihood of the frequencies but for a constant, and all probabilities."""
+            logs = log_levels(indices, constants, self.positions)
+            # the first level stands for the norm
+            return float(wanted @ constants + shares @ (logs[:, 0] - constants[0])), np.exp(logs)
+
+        wanted = np.bincount(rows.levels(name), shares, minlength=n_levels)
+        before = shares @ np.exp(log_levels(indices, constants, self.positions))
+        is_seen = wanted > 0
+        wanted = np.where(is_seen, wanted * before[is_seen].sum(), before)
+        likelihood, p = at(constants)
+        for _ in range(MOST_STEPS):
+            gradient, means = wanted - shares @ p, shares @ p
+            information = np.diag(means) - p.T @ (p * shares[:, None])
+            # all constants may move together
+            step = _solved(information, gradient, RIDGE * np.trace(information) / n_levels + LEAST_RIDGE)
+            if gradient @ step < LEAST_GAIN:
+                break
+            step *= min(1.0, _MOST_MOVED / max(float(np.ptp(step)), LEAST_GAIN))
+            for _ in range(MOST_HALVINGS):
+                moved_likelihood, moved_p = at(constants + step)
+                if moved_likelihood > likelihood:
+                    break
+                step /= 2
+            else:
+                break
+            constants, likelihood, p = constants + step, moved_likelihood, moved_p
+        return self._with_parameters(np.concatenate([constants, self._slopes.ravel()]))
+
     @property
     def can_leave_out(self) -> bool:
         """Whether `left_out` knows it without some rows: it does."""

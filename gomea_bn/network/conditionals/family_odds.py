@@ -198,6 +198,10 @@ class FamilyOdds(Fitted):
         """Return the stack with further rows; odds stay."""
         return replace(self, stack=self.stack.with_rows(name, rows))
 
+    def counted(self, name: str, rows: FurtherRows) -> FamilyOdds:
+        """Return the stack with rows counted in place of those so far; odds stay."""
+        return replace(self, stack=self.stack.counted(name, rows))
+
     def to_content(self) -> dict[str, Any]:
         """Return the stack and the odds as values that JSON can hold."""
         odds = [

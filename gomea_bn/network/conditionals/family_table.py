@@ -282,6 +282,10 @@ class FamilyTable(Fitted):
         """Return the tables over the same cuts with rows added to their counts."""
         return FamilyTable(tuple(one.with_rows(name, rows) for one in self.tables))
 
+    def counted(self, name: str, rows: FurtherRows) -> FamilyTable:
+        """Return the tables over the same cuts with the rows in their cells."""
+        return self.with_rows(name, rows)
+
     def left_out(self, name: str, rows: FurtherRows) -> FamilyTable:
         """Return the tables without some of their rows."""
         return FamilyTable(tuple(one.left_out(name, rows) for one in self.tables))

@@ -311,6 +311,13 @@ class Fitted:
         """Return what a column follows after further rows."""
         raise NotImplementedError
 
+    def counted(self, name: str, rows: FurtherRows) -> Self:
+        """Return what a column follows with rows counted in place of those so far.
+
+        Coefficients stay: a fit to these rows alone would lose the prior that they were learned with.
+        """
+        return self
+
     def left_out(self, name: str, rows: FurtherRows) -> Self:
         """Return what a column follows without some rows, which are among those that it was fitted to."""
         raise NotImplementedError

@@ -87,7 +87,7 @@ def test_cells_are_quantiles_or_levels_and_missing_ones_do_not_count():
 def test_networks_of_the_cells_give_a_heap_at_the_least_value_its_cell():
     rows = pd.DataFrame({"x": np.repeat([0.0, *range(1, 86)], [15, *[1] * 85]), "y": ["a", "b"] * 50})
     coder = CellCoder.of(rows)
-    network = network_of_bins(read_table(rows), coder.cuts, lambda frame: [])
+    network = network_of_bins(read_table(rows), dict(coder.cuts), lambda frame: [])
     drawn = np.bincount(coder.cells(network.sample(20_000, random_state=0))["x"]) / 20_000
     np.testing.assert_allclose(drawn, np.bincount(coder.cells(rows)["x"]) / 100, atol=0.02)
 

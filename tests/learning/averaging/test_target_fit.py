@@ -459,3 +459,16 @@ def test_levels_have_their_average_probabilities_over_the_posterior(n_levels: in
     followed = log_probabilities_at(target.averaged(design, precisions, covariance, logs))
     losses = [-(wanted * of).sum(axis=1).mean() for of in (np.log(wanted), followed, logs)]
     assert losses[0] < losses[1] < losses[0] + 0.7 * (losses[2] - losses[0])
+
+
+def test_curves_leave_before_columns_where_not_all_are_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = np.random.default_rng(8)
+    x = r.normal(size=(600, 8))
+    names = [f"x{number}" for number in range(8)]
+    # each of eight classes follows a column of its own
+    classes = (2.0 * x + r.gumbel(size=x.shape)).argmax(axis=1)
+    table = read_table(pd.DataFrame(x, columns=names).assign(y=[f"class {k}" for k in classes]))
+    known = {name: np.ones(table.n_rows, np.bool_) for name in table.names}
+    # lines of all columns take 2 * 72 ** 2 products of each of 600 rows, and their curves 2 * 328 ** 2
+    monkeypatch.setattr(of_targets, "_WORK", (4e8, 4e8))
+    assert set(chosen_parents("y", table, known, scales_of(table), TargetRules(tuple(names)))) == set(names)
