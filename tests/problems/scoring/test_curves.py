@@ -607,7 +607,7 @@ def test_a_product_without_lines_scores_near_its_regression() -> None:
     alone, both = scorer.score([family(2), family(2, 0, 1)])
     slope, centre = np.polyfit(x * y, child, 1)
     explained = child.var() / (child - slope * x * y - centre).var()
-    normal_alone = -1000 * np.log(2 * np.pi * np.e * child.var() / np.ptp(child) ** 2)
+    normal_alone = -1000 * np.log(2 * np.pi * np.exp(1) * child.var() / np.ptp(child) ** 2)
     assert both > normal_alone + 1000 * np.log(explained) - 60
     assert both > alone
 
