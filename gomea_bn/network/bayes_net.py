@@ -591,10 +591,11 @@ class DiscretizedBayesNet(NetworkParts):
 
             With `interval`, `attrs["interval"]` is a dict with this "probability" and the ends of the intervals, lists
             "low" and "high" in the order of the answer. They hold the probabilities among new rows: tables are unsure
-            by their numbers of rows, and every finding adds the "misfit" of the target in a learned network, what graph
-            and bins miss, as a share of sqrt(p (1 - p)). It is None where it is not known, as of changed networks; the
-            intervals then take graph and bins as given. Ends are NaN if the network does not know its number of rows,
-            and where tables over the shown bins are too large for an answer or contradict the findings.
+            by their numbers of rows, cells or draws add the error above, and every finding adds the "misfit" of the
+            target in a learned network, what graph and bins miss, as a share of sqrt(p (1 - p)). It is None where it is
+            not known, as of changed networks; the intervals then take graph and bins as given. Ends are NaN if the
+            network does not know its number of rows, and where tables over the shown bins are too large for an answer
+            or contradict the findings.
 
         Raises
         ------

@@ -238,7 +238,7 @@ def note_interval(
     from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 
     sureness = AnswerErrors(network, name, np.eye(network.cardinality(name)))
-    errors = np.hypot(sureness.errors(stated)[0], float(answer.attrs.get("standard_error", 0.0)))
+    errors = np.hypot(sureness.errors(stated)[0], _numerical_error(answer))
     low, high = ends_of(answer.to_numpy(), errors, probability)
     answer.attrs["interval"] = {
         "probability": probability,
@@ -246,6 +246,12 @@ def note_interval(
         "high": np.clip(high, 0.0, 1.0).tolist(),
         "misfit": sureness.misfit,
     }
+
+
+def _numerical_error(answer: pd.Series[Any] | pd.DataFrame) -> float:
+    """Return the error of the probabilities of an answer that draws or cells leave, 0 where it is not known."""
+    known = (answer.attrs.get(key, 0.0) for key in ("standard_error", "resolution_error"))
+    return float(np.nanmax([0.0, *known]))
 
 
 def note_rows(
@@ -263,7 +269,6 @@ def note_rows(
     names = [reader.variable(name, "target") for name in targets]
     n_cells = int(np.prod([network.cardinality(name) for name in names]))
     is_distribution = len(answer) == n_cells and isinstance(answer, pd.Series)
-    errors = [float(answer.attrs.get(key, 0.0)) for key in ("standard_error", "resolution_error")]
     from gomea_bn.network.inference.row_notes import row_note
 
     note = row_note(
@@ -271,7 +276,7 @@ def note_rows(
         names,
         {reader.variable(name, "evidence"): value for name, value in evidence.items()},
         answer.to_numpy() if is_distribution else None,
-        float(np.nanmax([0.0, *errors])),
+        _numerical_error(answer),
     )
     if note is None:
         return

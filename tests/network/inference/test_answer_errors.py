@@ -82,6 +82,20 @@ def test_every_finding_adds_the_misfit_of_the_target(share):
             )
 
 
+@pytest.mark.parametrize("finding", ["p", "b"])
+def test_intervals_include_the_error_of_cells(finding):
+    network, target = averaged_example(), "g"
+    findings = {finding: network.sample(1, random_state=5, values="numbers").iloc[0][finding]}
+    coarse, of_tables = (network.query(target, findings, cells=cells, interval=0.9) for cells in (16, "bins"))
+    error = coarse.attrs["resolution_error"]
+    assert error > 0.001
+    wide, given = (
+        np.fmax(answer.attrs["interval"]["high"] - answer, answer - answer.attrs["interval"]["low"])
+        for answer in (coarse, of_tables)
+    )
+    np.testing.assert_allclose(wide**2 - given**2, (REACH * error) ** 2, rtol=1e-6)
+
+
 def test_query_and_explain_have_the_same_interval():
     network = with_misfit(averaged_example(), **dict.fromkeys(averaged_example().names, 0.05))
     row = network.sample(1, random_state=5, values="numbers").iloc[0]
