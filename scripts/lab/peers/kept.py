@@ -70,13 +70,8 @@ def _of_cells(rows: pd.DataFrame, score: str, ess: float) -> DiscretizedBayesNet
         {name: pd.Categorical(codes[complete], range(coder.sizes[name])) for name, codes in cells.items()}
     )
     edges = pyagrum_edges("useLocalSearchWithTabuList", frame, score, ess, most=_MOST_PARENTS)
-    # a quantile may be the least or the greatest value, which leaves an empty cell
-    cuts = {
-        name: inner[(inner > rows[name].min()) & (inner < rows[name].max())]
-        for name, inner in coder.cuts.items()
-    }
     of_levels = rows.astype({name: pd.CategoricalDtype(levels) for name, levels in coder.levels.items()})
-    return DiscretizedBayesNet.from_table(of_levels, edges, cuts, pseudo_count=1.0)
+    return DiscretizedBayesNet.from_table(of_levels, edges, dict(coder.cuts), pseudo_count=1.0)
 
 
 def kept_of_table(name: str, frame: pd.DataFrame, options: Options) -> Sheet:
