@@ -406,7 +406,7 @@ def _fitted(
     # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
     scaled, width = (distinct - low) / span, min(max(least / span, 1e-100), 0.5)
     histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_quick else _histogram(scaled, counts, width)
-    beyond = _beyond_ends(distinct, counts, (low, high)) / span
+    beyond = _beyond_ends(distinct, counts, (low, high), least) / span
     ends = np.array([beyond[0], 1 - beyond[1]])
     edges = _edges(_knots(scaled, counts, histogram_cuts, ends, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
@@ -440,17 +440,19 @@ def _fitted(
 
 
 def _beyond_ends(
-    distinct: NDArray[np.float64], counts: NDArray[np.int64], ends: tuple[float, float]
+    distinct: NDArray[np.float64], counts: NDArray[np.int64], ends: tuple[float, float], least: float
 ) -> NDArray[np.float64]:
     """Return how far the cells of the least and the greatest value reach beyond these, in units, float64 (2,).
 
-    A repeated value stands for numbers up to half of a gap on either side. An end that is a point mass, and a column
-    with few repeated values, have 0.
+    A repeated value stands for numbers up to half of a gap on either side. An end that is a point mass has 0, and so
+    has a column with few repeated values, or with gaps below the least width of structure: a heap is no cell there.
     """
     gaps = np.diff(distinct)
-    halves = np.minimum(gaps[[0, -1]], np.median(gaps)) / 2
+    step = float(np.median(gaps))
+    if not (counts.sum() > FEW_TIES * len(distinct) and step >= least):
+        return np.zeros(2)
     is_open = np.array([distinct[0] == ends[0], distinct[-1] == ends[1]])
-    return np.asarray(halves * (is_open & (counts.sum() > FEW_TIES * len(distinct))), np.float64)
+    return np.asarray(np.minimum(gaps[[0, -1]], step) / 2 * is_open, np.float64)
 
 
 def _joined_shares(

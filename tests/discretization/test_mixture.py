@@ -399,10 +399,10 @@ def test_deadlines_end_a_fit_with_what_there_is():
 
 def test_iterations_are_limited_and_counted(monkeypatch):
     frame, _ = mixed_frame(400, 11, apart=1.0)
-    monkeypatch.setattr(mixtures, "_TOLERANCE", 1e-3)
+    monkeypatch.setattr(mixtures, "EM_TOLERANCE", 1e-3)
     ended = MixtureSearch(table_of(frame)).fit(3)
     assert ended.converged
-    monkeypatch.setattr(mixtures, "_TOLERANCE", 1e-8)
+    monkeypatch.setattr(mixtures, "EM_TOLERANCE", 1e-8)
     longer = MixtureSearch(table_of(frame)).fit(3)
     monkeypatch.setattr(mixtures, "_START_ROWS", 100)
     monkeypatch.setattr(mixtures, "_MAX_ITERATIONS", 3)

@@ -50,7 +50,7 @@ def test_ours_learns_once_per_width_and_loses_narrow_cuts(monkeypatch, spiky_tab
     widths = []
 
     def make(options, **fixed):
-        widths.append(options["discretizer"].min_width if options else None)
+        widths.append(options["min_width"] if options else None)
         return BayesNetLearner(
             cut_points={"x": [0.499, 0.501]}, shape=shape, max_evaluations=200, random_state=0
         )

@@ -126,8 +126,10 @@ def test_repeated_values_gain_no_density_in_networks_that_were_learned_with_shap
         assert result.score_after >= result.score_before
         return result.network
 
-    assert narrowest_tied(refined({"shape": "uniform"}), table) < 0.8 * resolution
-    assert narrowest_tied(refined({}), table) < 0.8 * resolution
+    # exact cuts find what the least width forbids
+    if method == "dp":
+        assert narrowest_tied(refined({"shape": "uniform"}), table) < 0.8 * resolution
+        assert narrowest_tied(refined({}), table) < 0.8 * resolution
     assert narrowest_tied(refined({"shape": "auto"}), table) >= resolution
     assert narrowest_tied(refined({"shape": "marginal"}), table) >= resolution
 
