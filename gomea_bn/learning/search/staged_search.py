@@ -38,7 +38,7 @@ _MOST_EVALUATIONS, _MOST_WITH_CURVES = 10_000, 2_000
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# local searches without a gain of so many nats after which the first stage begins
+# local searches without a gain after which the first stage begins, and the least gain in nats that counts as one
 _IDLE_CLIMBS, _LEAST_GAIN = 6, 1.0
 # numbers of these after which the next one tries pairs of parents: with either kind of cuts
 _IDLE_WITH_PAIRS = (1, 2)
