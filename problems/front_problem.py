@@ -31,7 +31,7 @@ from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, S
 from gomea_bn.problems.kernels.target import TargetRows
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems.scores import free_cells, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
 MISFIT_ESTIMATES = ("left-out", "in-sample")
@@ -71,8 +71,9 @@ def smoothed_scorer(
     With the estimate "left-out", every row is left out of the counts that give its own probability, a chosen cut costs
     `cut_cost` times ln(distinct values - 1) nats, and an edge `edge_cost` nats. `pseudo_count` is the smoothing of a
     table row, in rows. "auto", for "left-out" only, is the best of 1, 4, 16 and 64 rows that are spread as the child is
-    distributed without parents. Distances to an expert then use one row, spread evenly. With `curves`, of families that
-    curves score better by their marginal likelihood, that likelihood counts.
+    distributed without parents. Distances to an expert then use one row, spread evenly. With `curves`, a family that
+    curves score better has their marginal likelihood. Curves may score a nat less for every cell of the table beyond
+    those of `free_cells`.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
     check_number("cut_cost", cut_cost, 0)
@@ -88,7 +89,15 @@ def smoothed_scorer(
     else:
         check_number("pseudo_count", pseudo_count, 0, above=leaves_out)
         kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
-    rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1), float(edge_cost) if leaves_out else 0.0)
+    rule = ScoreRule(
+        kind,
+        0.0,
+        prior,
+        np.zeros(1),
+        np.zeros(1),
+        float(edge_cost) if leaves_out else 0.0,
+        free_cells=free_cells(n_rows),
+    )
     method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
     if curves is not None and len(curves.alone):
         # a misfit has the density of the shapes, which scores leave out

@@ -108,6 +108,11 @@ _FEWEST_OTHERS = 9
 _CELLS_PER_ROW, _FEWEST_FREE_CELLS, _MOST_FREE_CELLS = 0.25, 200.0, 1000.0
 
 
+def free_cells(n_rows: int) -> float:
+    """Return how many cells of a table of some rows cost nothing; each further one costs a nat."""
+    return min(max(_CELLS_PER_ROW * n_rows, _FEWEST_FREE_CELLS), _MOST_FREE_CELLS)
+
+
 def score_rule(
     method: ScoringMethod,
     n_rows: int,
@@ -142,10 +147,10 @@ def score_rule(
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
     log_rising = log_factorials(n_rows + 1 + MAX_CARDINALITY)[: n_rows + 1]
     centred = centred and method.name == "density-bd"
-    edge_cost, free_cells = 0.0, inf
+    edge_cost, free = 0.0, inf
     if n_variables is not None:
         if centred:
-            free_cells = min(max(_CELLS_PER_ROW * n_rows, _FEWEST_FREE_CELLS), _MOST_FREE_CELLS)
+            free = free_cells(n_rows)
         edge_cost = method.edge_cost * log(max(n_variables - 1, _FEWEST_OTHERS if centred else 1))
     return ScoreRule(
         DIRICHLET,
@@ -156,7 +161,7 @@ def score_rule(
         edge_cost,
         centred=centred,
         equivalent=centred and equivalent,
-        free_cells=free_cells,
+        free_cells=free,
     )
 
 

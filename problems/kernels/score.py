@@ -38,7 +38,8 @@ class ScoreRule(NamedTuple):
     centred: bool = False
     # whether those of discrete columns alone have BDeu priors, see `equivalent_score` (DIRICHLET, centred)
     equivalent: bool = False
-    # cells of a table with parents that cost nothing; each further one costs a nat (DIRICHLET, centred)
+    # cells of a table with parents that cost nothing; each further one costs a nat in a score (DIRICHLET, centred), and
+    # where a misfit has to choose between a table and curves (LEFT_OUT, LEFT_OUT_BEST)
     free_cells: float = inf
 
 
@@ -1009,6 +1010,21 @@ def _cached_curve_score(
 
 
 @kernel
+def _family_score_of_curves(
+    rows: RowData,
+    rule: ScoreRule,
+    scratch: ScoreScratch,
+    shared: ScoreCache,
+    writable: ScoreCache,
+    views: NDArray[np.int64],
+    n_views: int,
+) -> float:
+    """Return the score of a family by curves, with the cost of its edges and of the child's own curve."""
+    of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
+    return of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]]
+
+
+@kernel
 def n_parameters(
     rows: RowData,
     rule: ScoreRule,
@@ -1025,8 +1041,7 @@ def n_parameters(
     child = views[n_views - 1]
     if has_curves(rows.curves) and n_views > 1:
         score = cached_family_score(rows, rule, scratch, shared, writable, views, n_views)
-        of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
-        if of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[child] >= score:
+        if _family_score_of_curves(rows, rule, scratch, shared, writable, views, n_views) >= score:
             known = known_value(shared.curves, writable.curves, ~curve_key(rows.curves, views, n_views))
             if not isnan(known):
                 return known
@@ -1056,8 +1071,13 @@ def cached_family_score(
         return known
     score = table_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
-        of_curves = _cached_curve_score(rows, scratch, shared.curves, writable.curves, views, n_views)
-        score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
+        of_curves = _family_score_of_curves(rows, rule, scratch, shared, writable, views, n_views)
+        further = 0.0
+        if not rule.centred:
+            cells = n_configurations(rows, views, n_views) * rows.cardinality[views[n_views - 1]]
+            further = max(cells - rule.free_cells, 0.0)
+        if of_curves >= score - further:
+            score = of_curves
     cache_insert(writable.families, key, score)
     return score
 

@@ -296,3 +296,19 @@ def test_misfits_of_counts_are_near_their_densities():
     for candidate in front.front_:
         misfit = -candidate.network.log_density(frame).mean()
         assert candidate.objectives["misfit"] == pytest.approx(misfit, abs=0.12)
+
+
+@pytest.mark.parametrize(("n_squares", "has_table"), [(2, True), (13, True), (14, False)])
+def test_large_tables_have_to_fit_better_than_curves(n_squares: int, has_table: bool) -> None:
+    # a chessboard: curves of a and b see nothing of it, and its table has four cells for every square
+    rng = np.random.default_rng(6)
+    a, b = rng.random((2, 400)) * n_squares
+    is_black = (a.astype(int) + b.astype(int)) % 2 == 0
+    frame = pd.DataFrame({"a": a, "b": b, "y": is_black + rng.normal(scale=0.05, size=400)})
+    cuts = {name: list(range(1, n_squares)) for name in ("a", "b")} | {"y": [0.5]}
+    learner = ParetoBayesNetLearner(cut_points=cuts)
+    problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, 1)
+    parents = problem.genotype([(0, 2), (1, 2)], [0, 0, 0])
+    (_, complexity), *_ = evaluate_genotypes(problem, parents[None])[0].tolist()
+    of_table = n_squares**2 + 2 * (n_squares - 1)
+    assert (complexity == of_table) == has_table
