@@ -246,6 +246,25 @@ def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.clip(objectives, low - beyond, high + beyond), np.float64)
 
 
+def hypervolume_gain(before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
+    """Return the share of the hypervolume of a front, float64 (n, m), that a former front of the same run lacks.
+
+    Objectives are scaled to 0 and 1 at the least and the largest value of the front, and the reference point is 1.1.
+    An empty former front lacks all of it.
+    """
+    if not len(before):
+        return 1.0
+    import moocore
+
+    values = _bounded(np.concatenate([now, before]))
+    low, high = values[: len(now)].min(axis=0), values[: len(now)].max(axis=0)
+    unit = (values - low) / np.where(high > low, high - low, 1.0)
+    volume, former = (
+        float(moocore.hypervolume(part, ref=1.1)) for part in (unit[: len(now)], unit[len(now) :])
+    )
+    return 1.0 - former / volume
+
+
 def _no_clusters() -> Clusters:
     nobody = np.zeros(0, np.int64)
     return Clusters(
@@ -309,6 +328,9 @@ class _FrontResults(MultiStartRun):
     def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """Return the archive's genotypes, objectives and violations."""
         return self.archive.genotypes, self.archive.objectives, np.zeros(len(self.archive))
+
+    def _gain(self, before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
+        return hypervolume_gain(before, now)
 
     def _note_additions(self, population: Any, n_eval: int) -> None:
         """Record that the archive has new members, the last one after a number of evaluations."""

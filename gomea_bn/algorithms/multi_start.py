@@ -217,6 +217,10 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(random_state)
 
 
+# evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
+_LEAST_PER_GENE = 320
+
+
 class MultiStartRun(ABC):
     """One run, advanced by `step`; a context manager that owns the threads.
 
@@ -262,6 +266,8 @@ class MultiStartRun(ABC):
         self._turn = 0
         # the population whose turn it was
         self._newest: Any = None
+        # evaluations and best objectives from which the next gain counts, as of `Limits.least_gain`
+        self._mark: tuple[int, NDArray[np.float64]] | None = None
 
     @abstractmethod
     def _add_population(self, size: int) -> None:
@@ -374,6 +380,7 @@ class MultiStartRun(ABC):
             "newest": next((i for i, p in enumerate(self.populations) if p is self._newest), None),
             "problem": self.problem.state(),
             "populations": [self._population_state(population) for population in self.populations],
+            "mark": self._mark,
         }
 
     def restore(self, state: State) -> None:
@@ -389,6 +396,9 @@ class MultiStartRun(ABC):
         for saved in state["populations"]:
             self.populations.append(self._population_of(saved, self._size(len(self.populations))))
         self._newest = None if state["newest"] is None else self.populations[state["newest"]]
+        # runs of earlier versions have none, or one objective
+        mark = state.get("mark")
+        self._mark = None if mark is None else (mark[0], np.array(mark[1], np.float64, ndmin=2))
 
     @abstractmethod
     def _population_state(self, population: Any) -> State:
@@ -433,6 +443,7 @@ class MultiStartRun(ABC):
             "population_sizes": tuple(p.size for p in active),
             "population_generations": tuple(p.generations for p in active),
             "statistics": self.problem.statistics(),
+            "done_at": 0 if self._mark is None else 2 * self._mark[0],
         }
 
     def totals(self) -> dict[str, Any]:
@@ -468,9 +479,21 @@ class MultiStartRun(ABC):
         """Return whether a feasible solution has an objective of at most `target`."""
         return False
 
+    @abstractmethod
+    def _gain(self, before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
+        """Return what the best feasible solutions have gained, as `Limits.least_gain` counts it.
+
+        Both are objectives, shape (n, n_objectives), where n may be 0.
+        """
+
     def _gained_less(self, least: float) -> bool:
-        """Return whether the objective fell by less than `least` while the evaluations doubled, when they just have."""
-        return False
+        """Return whether the best gained less than `least` while the evaluations doubled, when they just have."""
+        n_eval, before = self._mark or (_LEAST_PER_GENE * self.problem.n_variables // 4, None)
+        if self.n_eval < 2 * max(n_eval, 1):
+            return False
+        _, objectives, violations = self.best()
+        self._mark = self.n_eval, objectives[violations == 0]
+        return before is not None and self._gain(before, self._mark[1]) < least
 
     def _call_back(self) -> None:
         if self.callback is not None and self.callback(self.progress()):
@@ -531,10 +554,6 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
     )
 
 
-# evaluations per gene before a run may be done; graphs of 20 to 60 discrete columns gained no nat after 44
-_LEAST_PER_GENE = 320
-
-
 class EliteRun(MultiStartRun):
     """One run for one objective; its populations have a ``mean`` (violation, objective) and call `note_best`."""
 
@@ -551,8 +570,6 @@ class EliteRun(MultiStartRun):
         super().__init__(settings, problem, *options)
         self.elite = no_elite(problem, self.dtype)
         self.history: list[HistoryEntry] = []
-        # evaluations and objective from which the next gain counts, as of `Limits.least_gain`
-        self._mark: tuple[int, float] | None = None
 
     def result(self) -> Result:
         """Return the best solution so far."""
@@ -571,7 +588,7 @@ class EliteRun(MultiStartRun):
 
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations."""
-        best = {"elite": self.elite._asdict(), "history": history_state(self.history), "mark": self._mark}
+        best = {"elite": self.elite._asdict(), "history": history_state(self.history)}
         return {**super().state(), **best}
 
     def restore(self, state: State) -> None:
@@ -579,15 +596,11 @@ class EliteRun(MultiStartRun):
         super().restore(state)
         filled(self.elite, state["elite"])
         self.history = history_of(state["history"])
-        # runs of earlier versions have none
-        mark = state.get("mark")
-        self._mark = None if mark is None else (mark[0], mark[1])
 
     def progress(self) -> Progress:
         """Return the state of the run."""
         best, violation = float(self.elite.objectives[0]), float(self.elite.violation[0])
-        done_at = 0 if self._mark is None else 2 * self._mark[0]
-        return Progress(best=best, violation=violation, done_at=done_at, **self.counts())
+        return Progress(best=best, violation=violation, **self.counts())
 
     def note_best(self, population: Any, rows: slice = ALL_ROWS) -> None:
         """Copy the best of some solutions, the first of equals, if it is an improvement, and add to the history."""
@@ -612,17 +625,8 @@ class EliteRun(MultiStartRun):
                 best_larger = min(best_larger, population.mean)
         return overtaken
 
-    def _gained_less(self, least: float) -> bool:
-        objective = float(self.elite.objectives[0]) if self.elite.violation[0] == 0 else inf
-        if self._mark is None:
-            if 2 * self.n_eval >= _LEAST_PER_GENE * self.problem.n_variables:
-                self._mark = self.n_eval, objective
-            return False
-        n_eval, before = self._mark
-        if self.n_eval < 2 * max(n_eval, 1):
-            return False
-        self._mark = self.n_eval, objective
-        return before - objective < least
+    def _gain(self, before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
+        return float(before[0, 0] - now[0, 0]) if len(before) else inf
 
     def _target_met(self, target: float) -> bool:
         return bool(self.elite.violation[0] == 0 and self.elite.objectives[0] <= target)

@@ -339,7 +339,12 @@ def section_of_data(
     return section, int(section.options.get("random_state", seed))
 
 
-def limits_of(learner: LearnerParameters) -> Limits:
+def limits_of(
+    learner: LearnerParameters,
+    *,
+    worthwhile: float = WORTHWHILE_GAIN,
+    former_patience: float | None = FORMER_PATIENCE,
+) -> Limits:
     """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set.
 
     The patience "auto" is that the search has a least gain, or, where the work is given as a number of evaluations or
@@ -350,7 +355,7 @@ def limits_of(learner: LearnerParameters) -> Limits:
     if isinstance(patience, str):
         check_declared([_DECLARED["patience"]], {"patience": patience})
         is_given = any(count is not None for count in counts.values())
-        patience, least_gain = (FORMER_PATIENCE, None) if is_given else (None, WORTHWHILE_GAIN)
+        patience, least_gain = (former_patience, None) if is_given else (None, worthwhile)
     return Limits(learner.max_seconds, **counts, patience=patience, least_gain=least_gain)
 
 
@@ -367,6 +372,15 @@ def warn_of_cut_short(names: Sequence[str]) -> None:
     """Warn of what the time limit of a fit has cut short, if anything."""
     if names:
         give_warning(GomeaBnWarning(f"{CUT_SHORT_WORDS}{listed(names)}.", [Setting("max_seconds")]))
+
+
+def why_ended(learner: Any) -> str:
+    """Return the beginning of a sentence on why the search of a fitted learner ended."""
+    if learner.stopped_by_ == "done":
+        return "Done, since as much work again gained hardly anything,"
+    if learner.stopped_by_ == "max_seconds":
+        return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
+    return f"Stopped by {learner.stopped_by_}"
 
 
 def why_unrepeatable(learner: LearnerParameters) -> str:

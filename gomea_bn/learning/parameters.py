@@ -320,15 +320,3 @@ class FrontParameters(LearnerParameters):
     )
     expert_sample_size: int = option(4096, WholeNumber(2, 2**20))
     algorithm: MOGOMEA | None = None
-    max_seconds: float | None = option(
-        60.0,
-        Number(0, above=True, none="0"),
-        "Time limit of the whole fit in seconds; 0 for none.",
-        panel=COMMON,
-    )
-    patience: float | None = option(
-        None,
-        Number(0, above=True, none="0"),
-        "Stop when the evaluations exceed this multiple of those up to the last change of the archive, and 1,000 for "
-        "every pair of columns and every continuous column; 0 for never.",
-    )

@@ -136,9 +136,11 @@ class ParetoBayesNetLearner(FrontParameters):
         of the sample, and the tables of the networks count all rows, or the filled rows of the sample.
     max_seconds, max_evaluations, max_generations, n_jobs, random_state, callback, verbose
         As of `BayesNetLearner`.
-    patience : float or None
-        Stop when the number of evaluations exceeds this multiple of the number at which a network last entered the
-        archive, and 1,000 per gene.
+    patience : float, "auto" or None
+        "auto": both searches end when they are done, that for a single network as `BayesNetLearner`, and that for the
+        front when its evaluations have doubled while it gained less than .5 % of its hypervolume. Where
+        `max_evaluations` or `max_generations` are given, as None. A number: stop when the number of evaluations exceeds
+        this multiple of the number at which a network last entered the archive, and 1,000 per gene. None: never.
 
     Attributes
     ----------
@@ -216,6 +218,7 @@ class ParetoBayesNetLearner(FrontParameters):
             "pseudo_count": 1.0,
             "misfit": "in-sample",
             "single_share": 0.0,
+            "patience": None,
         }
         return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 

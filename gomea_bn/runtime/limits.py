@@ -39,8 +39,9 @@ class Limits:
     target : float, optional
         Value of the minimised objective at which the run ends.
     least_gain : float, optional
-        The run of one objective ends as done when its evaluations have doubled while the objective fell by less than
-        this, but not before 320 evaluations per gene. Reproducible as `patience`, which counts every improvement.
+        The run ends as done when its evaluations have doubled while the objective fell by less than this, or, with
+        several objectives, while the front gained less than this share of its hypervolume, but not before 320
+        evaluations per gene. Reproducible as `patience`, which counts every improvement.
 
     Raises
     ------

@@ -3,13 +3,14 @@
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
 
-from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.algorithms.mogomea import MOGOMEA, hypervolume_gain
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
 
@@ -112,3 +113,54 @@ def test_generations_patience_and_progress() -> None:
     last = result.extra["n_eval_at_last_addition"]
     assert result.n_eval > max(1000 * problem.n_variables, 1.5 * last)
     assert result.F.tolist() == problem.front.tolist()
+
+
+def test_a_front_is_done_when_twice_its_evaluations_have_gained_too_little() -> None:
+    least, n_variables = 0.02, 16
+    generations: list[int] = []
+
+    def note(progress: Progress) -> None:
+        generations.append(progress.n_eval)
+
+    problem = LOTZ(n_variables)
+    result = MOGOMEA().run(problem, Limits(least_gain=least), random_state=3, callback=note)
+    assert result.stopped_by == "done"
+    assert result.n_eval == generations[-1] >= 320 * n_variables
+    marks, due = [], 160 * n_variables
+    for k, n_eval in enumerate(generations):
+        if n_eval >= due:
+            marks.append(MOGOMEA().run(problem, Limits(max_generations=k + 1), random_state=3).F)
+            due = 2 * n_eval
+    gains = [hypervolume_gain(before, now) for before, now in pairwise(marks)]
+    assert len(gains) > 0
+    assert all(gain >= least for gain in gains[:-1])
+    assert gains[-1] < least
+
+
+def test_the_gain_of_a_front_is_the_share_of_the_area_that_the_former_one_lacks() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        points = rng.random((30, 2)) * [1.0, 500.0] + [3.0, 40.0]
+        now, before = _nondominated(points), _nondominated(points[:12])
+        low, high = now.min(axis=0), now.max(axis=0)
+        span = np.where(high > low, high - low, 1.0)
+        wanted = 1 - _area((before - low) / span) / _area((now - low) / span)
+        assert hypervolume_gain(before, now) == pytest.approx(wanted, abs=1e-12)
+        # neither the unit of an objective nor the order of the networks decides
+        scale, shift = np.array([1e3, 2.0]), np.array([-5.0, 1e3])
+        moved = hypervolume_gain(before[::-1] * scale + shift, now * scale + shift)
+        assert moved == pytest.approx(wanted, abs=1e-9)
+    assert hypervolume_gain(now, now) == 0
+    assert hypervolume_gain(np.empty((0, 2)), now) == 1
+
+
+def _nondominated(points: Any) -> Any:
+    return np.array([p for p in points if not ((points <= p).all(axis=1) & (points < p).any(axis=1)).any()])
+
+
+def _area(points: Any, corner: float = 1.1) -> float:
+    """Return the area that points dominate below a corner, in columns between their first coordinates."""
+    ordered = points[np.argsort(points[:, 0])]
+    ordered = ordered[(ordered < corner).all(axis=1)]
+    ends = [*ordered[1:, 0], *[corner][: len(ordered)]]
+    return sum((end - x) * (corner - y) for (x, y), end in zip(ordered, ends, strict=True))

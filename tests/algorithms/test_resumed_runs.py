@@ -12,7 +12,7 @@ from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Checkpoint, GomeaBnError, LinkageT
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.problems.continuous import rosenbrock
 from gomea_bn.problems.multi_objective import LOTZ
-from gomea_bn.runtime.limits import Progress, Result
+from gomea_bn.runtime.limits import Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag
 
 
@@ -88,6 +88,21 @@ def test_a_killed_and_resumed_run_equals_one_that_was_never_ended(
     again = result_of(name, checkpoint=Checkpoint(tmp_path / "c", resume=True))
     assert_same(result, again)
     assert [e.seconds for e in again.history] == [e.seconds for e in result.history]
+
+
+@pytest.mark.parametrize("name", ["GOMEA", "MOGOMEA"])
+def test_a_killed_and_resumed_run_is_done_where_it_would_have_been(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    def run(checkpoint: Checkpoint | None) -> Result:
+        problem, algorithm = (Trap(20, 5), GOMEA()) if name == "GOMEA" else (LOTZ(12), MOGOMEA())
+        limits = Limits(least_gain=0.5 if name == "GOMEA" else 0.005)
+        return algorithm.run(problem, limits, random_state=3, checkpoint=checkpoint)
+
+    result, n_kills = killed_and_resumed(monkeypatch, run, tmp_path / "c", 3)
+    assert n_kills > 1
+    assert result.stopped_by == "done"
+    assert_same(run(None), result)
 
 
 @pytest.mark.parametrize("name", ["GOMEA", "MOGOMEA"])

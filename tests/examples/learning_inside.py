@@ -6,6 +6,7 @@ from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning import many_rows as of_many_rows
 from gomea_bn.learning.averaging import families as of_families
 from gomea_bn.learning.averaging.effects_fit import design_of_terms as design_of_terms
+from gomea_bn.learning.fronts.search import limits_of_front as limits_of_front
 from gomea_bn.learning.improvement import Climb as Climb
 from gomea_bn.learning.improvement import Move as Move
 from gomea_bn.learning.improvement import Promises as Promises

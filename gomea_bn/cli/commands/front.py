@@ -99,7 +99,7 @@ def front(
 ) -> None:
     """Find networks that trade fit, simplicity and closeness to an expert's network against each other.
 
-    Example: gomea-bn front data.csv --expert edges.csv --max-seconds 60 --seed 1 --out out/front
+    Example: gomea-bn front data.csv --expert edges.csv --seed 1 --out out/front
 
     Ctrl-C ends the search and keeps the front so far; while files are written it waits for the front, and leaves out
     further files of --networks. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before
@@ -152,13 +152,13 @@ def _front(
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.files.database_names import absolute_source, content_digest
     from gomea_bn.front.folder import check_front_folder, write_front
-    from gomea_bn.learning.options import limits_of
+    from gomea_bn.learning.fronts.search import limits_of_front
     from gomea_bn.learning.pareto_learner import check_front_learning
     from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
     checkpoint, quiet = given.saved_search(), given.values["quiet"]
-    limits_of(learner)
+    limits_of_front(learner)
     if out is not None:
         check_front_folder(out)
     table = read_data(
@@ -292,7 +292,7 @@ def _summary(learner: ParetoBayesNetLearner, front: Front) -> dict[str, Any]:
 
 def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
     """Return the printed result: size, ranges, the networks to look at first, and how to repeat the run."""
-    from gomea_bn.learning.options import why_unrepeatable
+    from gomea_bn.learning.options import why_ended, why_unrepeatable
 
     size = (
         f"{len(front):,} networks, none better than another in every objective"
@@ -326,7 +326,7 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
         again += f" --single-evaluations {learner.n_eval_single_}"
     lines += [
-        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{why_ended(learner)} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}.",
         f"{unrepeatable}, so another run may give another front."
         if unrepeatable

@@ -247,7 +247,7 @@ def _write_and_print(
 
 def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
     """Return the printed result, at most a screen: what was found, how to repeat it, and what to type next."""
-    from gomea_bn.learning.options import why_unrepeatable
+    from gomea_bn.learning.options import why_ended, why_unrepeatable
     from gomea_bn.network.formats.summary import to_short_text
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
@@ -267,7 +267,7 @@ def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
     return (
         f"{to_short_text(learner.network_)}\n\n"
         f"{'' if record is None else _all_rows(record, in_memory=n_rows > record['sample_rows'])}"
-        f"{_end(learner)} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{why_ended(learner)} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
         f"{screened}"
@@ -278,15 +278,6 @@ def _report(learner: BayesNetLearner, data: Path, out: Path | None) -> str:
         )
         + f"\n\n{_next(data, out, learner)}"
     )
-
-
-def _end(learner: BayesNetLearner) -> str:
-    """Return the beginning of a sentence on why the search ended."""
-    if learner.stopped_by_ == "done":
-        return "Done, since as much work again gained hardly anything,"
-    if learner.stopped_by_ == "max_seconds":
-        return f"The limit of {learner.max_seconds:g} s ended the search before it was done,"
-    return f"Stopped by {learner.stopped_by_}"
 
 
 def _next(data: Path, out: Path | None, learner: BayesNetLearner) -> str:

@@ -61,9 +61,13 @@ STANDARD_OBJECTIVES = {
 """Objectives that a front can have without functions of the user, by name."""
 
 
+# share of its hypervolume that twice the work on a front has to gain, or else the search is done
+_WORTHWHILE_SHARE = 0.005
+
+
 def limits_of_front(learner: FrontParameters) -> Limits:
     """Return the limits of both searches, after a check of the options that need no table."""
-    limits = limits_of(learner)
+    limits = limits_of(learner, worthwhile=_WORTHWHILE_SHARE, former_patience=None)
     check_options(learner, MOGOMEA)
     check_declared(declarations(FrontParameters).values(), learner.get_params(deep=False))
     most = limits.max_evaluations
@@ -319,7 +323,7 @@ def checked_expert(
     """
     options = replace(options, shape="uniform")
     share = share_of_single(learner, table)
-    of_single = limits_of_single(limits_of(learner), share, learner.single_evaluations)
+    of_single = limits_of_single(limits_of_front(learner), share, learner.single_evaluations)
     if table.n_missing and of_single is None:
         raise GomeaBnError(
             [

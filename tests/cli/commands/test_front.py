@@ -307,7 +307,7 @@ def test_limits_may_grow_with_the_rows(stand_in, data, tmp_path):
         (2, ["--objective", "misfit"], "at least two different ones, got misfit"),
         (2, ["--objective", "misfit", "--objective", "misfit"], "at least two different ones"),
         (2, ["--objective", "misfit", "--objective", "expert_distance"], "needs the expert's network"),
-        (2, ["--max-seconds", "0"], "Set a limit"),
+        (2, ["--max-seconds", "0", "--patience", "0"], "Set a limit"),
         (2, ["--expert", "wrong.csv"], "Did you mean 'b'?"),
         (2, ["--out", "rows.csv"], "not a folder"),
         (2, ["--networks", "-1"], "--networks"),

@@ -434,7 +434,7 @@ def test_parameters_are_those_of_scikit_learn(mixed, expert):
         ({"callback": 3}, "callback must be a callable"),
         ({"n_jobs": 0}, "n_jobs must be .*got 0"),
         ({"random_state": -1}, "random_state must be .*got -1"),
-        ({"max_seconds": None, "max_evaluations": None}, "Set a limit"),
+        ({"max_seconds": None, "max_evaluations": None, "patience": None}, "Set a limit"),
     ],
 )
 def test_each_bad_option_is_named(mixed, options, message):

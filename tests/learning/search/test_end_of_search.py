@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import StagedSearch, limits_of
+from learning_inside import StagedSearch, limits_of, limits_of_front
 from option_examples import table_problem
 from rich.console import Console
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.search import SearchSettings
@@ -129,6 +129,10 @@ def test_given_work_ends_a_search_as_before() -> None:
     assert limits_of(BayesNetLearner(patience=4.0)) == Limits(patience=4.0)
     assert limits_of(BayesNetLearner(patience=None, max_seconds=3)) == Limits(3)
     assert limits_of(BayesNetLearner.published("EF")) == Limits(60.0, patience=10.0)
+    assert limits_of_front(ParetoBayesNetLearner()) == Limits(least_gain=0.005)
+    assert limits_of_front(ParetoBayesNetLearner(max_seconds=3)) == Limits(3, least_gain=0.005)
+    assert limits_of_front(ParetoBayesNetLearner(max_evaluations=9)) == Limits(None, 9)
+    assert limits_of_front(ParetoBayesNetLearner.published("EF", max_seconds=60)) == Limits(60.0)
     for wrong in ("none", 0, -1.0):
         with pytest.raises(GomeaBnError, match="patience must be"):
             BayesNetLearner(patience=wrong).fit(rows())
