@@ -181,7 +181,12 @@ def table_to_learn(
                 ["leave one of them out"],
             )
         table = weighted_table(table, sample_weight)
-    table = rows_to_search_in_groups(with_outcome(table, target, duration, horizon))
+    return rows_that_count(with_outcome(table, target, duration, horizon))
+
+
+def rows_that_count(table: Table) -> Table:
+    """Return the table of the rows to learn from; those that groups or weights choose have the point masses of all."""
+    table = rows_to_search_in_groups(table)
     if table.all_rows is None:
         return table
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)
