@@ -181,7 +181,12 @@ def table_to_learn(
                 ["leave one of them out"],
             )
         table = weighted_table(table, sample_weight)
-    return rows_that_count(with_outcome(table, target, duration, horizon))
+    from gomea_bn.learning.target import check_target
+
+    table = with_outcome(table, target, duration, horizon)
+    # before rows are drawn, whose numbers are not those of the table
+    check_target(target, table)
+    return rows_that_count(table)
 
 
 def rows_that_count(table: Table) -> Table:

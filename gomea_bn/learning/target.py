@@ -47,9 +47,8 @@ def check_target(target: Any, table: Table) -> None:
 def check_target_of(options: Mapping[str, Any], table: Table, n_searched: int) -> None:
     """Raise `GomeaBnError` if a learner with some options cannot learn a network of a table for its target.
 
-    The table has more rows than are searched if a sample of it is.
+    The target passes `check_target`. The table has more rows than are searched if a sample of it is.
     """
-    check_target(options["target"], table)
     if (error := why_no_target(options, table, n_searched)) is not None:
         raise error
 

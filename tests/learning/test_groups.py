@@ -203,6 +203,14 @@ def test_wrong_groups_are_refused(options, message):
         fitted(frame.drop(columns=[] if options["groups"] == "gap" else "gap"), **options)
 
 
+def test_a_gap_of_the_target_is_named_by_its_row_of_the_table():
+    frame = persons()
+    frame.loc[[3, 500], "smoker"] = None
+    for learner in (BayesNetLearner, ParetoBayesNetLearner):
+        with pytest.raises(GomeaBnError, match="got 2 missing values of 'smoker' in rows 3, 500"):
+            learner(**OPTIONS, target="smoker", groups="person").fit(frame)
+
+
 def test_weights_and_pieces_have_no_groups():
     frame = persons(20, 4)
     learner = BayesNetLearner(**OPTIONS, groups="person")
