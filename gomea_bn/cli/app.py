@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -135,6 +136,10 @@ def _unknown_option(error: Any) -> str | None:
     if name is None or command is None or not getattr(error, "message", "").startswith("No such option"):
         return None
     known = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+    # a statement about a column whose name looks like an option
+    if found := re.match(r"--[^<>\s]*[<>\s]", name):
+        rule = "A value that begins with dashes follows an equals sign"
+        return f"No such option: {name}. {rule}: OPTION='{found[0]}...'."
     if name.startswith("--"):
         return (
             f"No such option: {name}.{nearest(name, [option for option in known if option.startswith('--')])}"

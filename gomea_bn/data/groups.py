@@ -33,7 +33,8 @@ def rows_to_search_in_groups(table: Table) -> Table:
     groups = table.groups
     if groups is None or groups.n_given is not None:
         return table
-    known = replace(table, weighted=True, groups=groups._replace(n_given=table.n_rows))
+    known_groups = groups._replace(n_given=table.n_rows)
+    known = replace(table, weighted=True, groups=known_groups)
     codes = np.unique(groups.codes, return_inverse=True)[1]
     n_each = _rows_of_group(table, codes)
     if n_each is None or n_each >= np.bincount(codes).max():
@@ -60,7 +61,7 @@ def rows_to_search_in_groups(table: Table) -> Table:
     searched = replace(
         searched,
         dropped_rows=table.dropped_rows,
-        all_rows=WeightedRows(replace(ordered, groups=None), weights, shares),
+        all_rows=WeightedRows(replace(ordered, groups=known_groups.of(order)), weights, shares),
     )
     refuse_too_few(searched, "groups", f"leave at least {{least}} rows to search, got {searched.n_rows}.")
     return searched

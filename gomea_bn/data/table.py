@@ -756,8 +756,9 @@ def _duplicate_rows(table: Table) -> Note | None:
     return Note(
         f"{counted(n_duplicates, 'row')} of {n_rows:,}{complete} ({percent(n_duplicates / n_rows)}) "
         f"{'repeats' if n_duplicates == 1 else 'repeat'} an earlier one.{whole} They count as independent "
-        "observations, except under the default score of continuous columns: copies make edges and cuts look surer "
-        "than they are, and put the same row into training and test data.",
+        "observations, except under the default score of continuous columns: there edges and coefficients count a copy "
+        "once, but tables, means and constants count every row. Copies make edges and cuts look surer than they are, "
+        "and put the same row into training and test data.",
         ["drop copies of the same observation before reading"],
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gomea_bn.data.censoring import with_outcome
+from gomea_bn.data.censoring import check_target, with_outcome
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.groups import rows_to_search_in_groups
@@ -181,7 +181,15 @@ def table_to_learn(
                 ["leave one of them out"],
             )
         table = weighted_table(table, sample_weight)
-    table = rows_to_search_in_groups(with_outcome(table, target, duration, horizon))
+    table = with_outcome(table, target, duration, horizon)
+    # before rows are drawn, whose numbers are not those of the table
+    check_target(target, table)
+    return rows_that_count(table)
+
+
+def rows_that_count(table: Table) -> Table:
+    """Return the table of the rows to learn from; those that groups or weights choose have the point masses of all."""
+    table = rows_to_search_in_groups(table)
     if table.all_rows is None:
         return table
     return with_point_masses(table, table.all_rows.table, table.all_rows.shares)

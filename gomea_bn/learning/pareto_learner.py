@@ -45,7 +45,6 @@ from gomea_bn.runtime.threads import in_background, spare_threads, thread_count
 from gomea_bn.texts import counted
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
-from gomea_bn.learning.target import check_target
 
 _PUBLISHED_BINS = {"EF": "equal-frequency", "EW": "equal-width"}
 
@@ -259,8 +258,8 @@ class ParetoBayesNetLearner(FrontParameters):
             missing=self.missing,
             max_levels=self.max_levels,
             groups=self.groups,
+            target=self.target,
         )
-        check_target(self.target, table)
         shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well
         sample = sampled_table(self, table, seed)

@@ -9,47 +9,21 @@ from typing import Any
 import numpy as np
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting, nearest, row_list
+from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.learning.averaging.target_fit import TargetRules
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.texts import counted
 
 MOST_LEVELS = 12
 """Most levels of a target."""
 
 
-def check_target(target: Any, table: Table) -> None:
-    """Raise `GomeaBnError` unless the option `target` is None or a column with several values and none missing."""
-    if target is None:
-        return
-    if not isinstance(target, str) or target not in table.names:
-        wanted = f" must be a column of the table, got {target!r:.80}."
-        raise GomeaBnError([Option("target"), wanted + nearest(str(target), table.names)])
-    column = table.columns[table.names.index(target)]
-    if column.is_constant:
-        raise GomeaBnError(
-            [Option("target"), f" must have several values, got {target!r}: {column.reason or 'constant'}."]
-        )
-    missing = np.flatnonzero(column.is_missing)
-    if missing.size:
-        raise GomeaBnError(
-            [
-                Option("target"),
-                f" must not have missing values, got {counted(len(missing), 'missing value')} of {target!r} in "
-                f"{row_list(missing)}.",
-            ],
-            ["drop these rows", Setting("missing", "drop")],
-        )
-
-
 def check_target_of(options: Mapping[str, Any], table: Table, n_searched: int) -> None:
     """Raise `GomeaBnError` if a learner with some options cannot learn a network of a table for its target.
 
-    The table has more rows than are searched if a sample of it is.
+    The target passes `check_target`. The table has more rows than are searched if a sample of it is.
     """
-    check_target(options["target"], table)
     if (error := why_no_target(options, table, n_searched)) is not None:
         raise error
 

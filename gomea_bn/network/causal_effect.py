@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import date_texts, name_in_words
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_real
 from gomea_bn.lazy import pd
@@ -32,7 +33,7 @@ from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.matched_rows import LEAST_ROWS
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.rows import rows_for
+from gomea_bn.network.rows import groups_of, rows_for
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 # half the width of a 90 % interval in standard errors
@@ -143,7 +144,8 @@ class _Rows:
         counts = None
         if isinstance(data, Table) and (weighted := data.all_rows) is not None:
             data, counts = weighted.table, weighted.weights
-        table = rows_for(network, data)
+        data = data if isinstance(data, Table) else source_frame(data)
+        table, groups = rows_for(network, data), groups_of(network, data)
         columns = [column for column in table.columns if column.name in (of, on, *adjusted_for)]
         chosen = np.flatnonzero(~np.logical_or.reduce([column.is_missing for column in columns]))
         if len(chosen) < LEAST_ROWS:
@@ -164,6 +166,10 @@ class _Rows:
         values = {column.name: column.values[chosen] for column in columns}
         self.n_rows = len(chosen)
         self.weights = np.ones(self.n_rows) if counts is None else counts[chosen] / counts[chosen].mean()
+        # numbers of the groups whose rows are one observation
+        self._groups = None if groups is None else np.unique(groups.codes[chosen], return_inverse=True)[1]
+        if groups is not None:
+            self.notes.append(f"Intervals take the rows of each '{groups.column}' for one observation.")
         self.treatment = values[of]
         self.others = {name: values[name] for name in adjusted_for}
         self._of_levels = _outcomes_of_levels(network, on)
@@ -177,8 +183,11 @@ class _Rows:
     def interval(self, of_rows: NDArray[np.float64]) -> tuple[float, float, float]:
         """Return the mean of rows (n_rows,) and the ends of its 90 % interval."""
         mean = float(self.mean(of_rows))
-        spread = sqrt(float(np.square(self.weights * (of_rows - mean)).sum()) / (self.n_rows - 1))
-        half = _HALF_WIDTH * spread / sqrt(self.n_rows)
+        terms = self.weights * (of_rows - mean)
+        if self._groups is not None:
+            terms = np.bincount(self._groups, terms)
+        variance = float(np.square(terms).sum()) * len(terms) / max(len(terms) - 1, 1)
+        half = _HALF_WIDTH * sqrt(variance) / self.n_rows
         return mean, mean - half, mean + half
 
     def expected(self, treatment: NDArray[Any] | float) -> NDArray[np.float64]:

@@ -22,8 +22,9 @@ from gomea_bn.network.conditionals.conditionals import INTERVAL
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
+from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.engine import Engine, draws_contradict, engine_for, engine_of_question
-from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated, statement_text
 from gomea_bn.network.inference.question import Evidence, refuse_impossible
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
@@ -58,10 +59,11 @@ class Explanation:
 
     The answer is the mean of a continuous target in original units, or the probability of a level. Intervals hold 90 %
     of answers among new rows, to first order: every row of a table over the shown bins is as uncertain as a Dirichlet
-    distribution with the weight of its expected number of training rows plus 1, and every finding adds the misfit of
-    the target. They are NaN if the network does not know its number of rows. All numbers say what to expect when a
-    value is seen, not if it were changed. Tables name columns of dates and times of day without the unit, and their
-    values are texts such as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
+    distribution with the weight of its expected number of training rows plus 1, every finding adds the misfit of the
+    target, and cells or draws add their error, as in `query`. They are NaN if the network does not know its number of
+    rows. All numbers say what to expect when a value is seen, not if it were changed. Tables name columns of dates and
+    times of day without the unit, and their values are texts such as "2024-12-31". Answers about them stay numbers in
+    the unit, which `print` shows as dates.
 
     Attributes
     ----------
@@ -89,10 +91,11 @@ class Explanation:
     measure_next : DataFrame
         The same for the unknown columns given the findings.
     pushes : DataFrame
-        By finding, largest `moves` first: the answer "without" it, its interval ("low", "high"), "moves", the share of
-        the target's distribution over the shown bins that lies elsewhere without it, and "shapley", its mean change of
-        the answer over all orders of the findings. Of more than 12 findings those 12 that move most have Shapley
-        values, and all others are always known. They add up to the answer minus that without the 12.
+        By finding, largest `moves` first: what is known ("finding"), such as "= 50" or "> 60", the answer "without" it,
+        its interval ("low", "high"), "moves", the share of the target's distribution over the shown bins that lies
+        elsewhere without it, and "shapley", its mean change of the answer over all orders of the findings. Of more than
+        12 findings those 12 that move most have Shapley values, and all others are always known. They add up to the
+        answer minus that without the 12.
     parameters : DataFrame
         The 20 probabilities of the shown tables that the answer hangs on most: "column", its "value", the values of the
         parents "given", "probability", "derivative" of the answer to it while the others of its row keep their
@@ -153,7 +156,7 @@ class Explanation:
             name, top = shown_name(str(moving.index[0])), moving.iloc[0]
             verb, without = "up" if answer >= top["without"] else "down", top["without"]
             lines.append(
-                f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
+                f"Of {counted(len(pushes), 'finding')}, {name} {top['finding']} moves the answer most: without it "
                 f"{text(without)}, so it pushes {verb} by {abs(answer - without):.3g}{self._unit} (Shapley value "
                 f"{top['shapley']:+.3g})."
             )
@@ -391,35 +394,32 @@ class _Question:
     def effects(self, evidence: Evidence) -> pd.DataFrame:
         """Return how the answer depends on every unknown column, given one row of evidence."""
         network, columns = self.network, []
+        # the ends of the answers over the values of every column, and the errors that draws or cells leave there
+        chosen: list[tuple[int, int]] = []
+        of_engine: list[float] = []
         known = {name for v, name in enumerate(network.names) if evidence.codes[0, v] >= 0}
-        n_target = self._engine.network.cardinality(self.target)
         for v, name in enumerate(network.names):
             says_nothing = v not in evidence.weights or bool(np.ptp(evidence.weights[v]) == 0)
             if v == self.position or evidence.codes[0, v] >= 0 or not says_nothing:
                 continue
             is_separated = are_separated(self._parents, {self.target}, {name}, known)
-            joint = self._engine.joint(evidence, [self.position, v]).tables.reshape(n_target, -1)
-            joint = self._in_bins(name, joint, 1)
+            joint, given, numerical = self._by_state(evidence, v)
             shares = joint.sum(axis=0)
             states = np.flatnonzero(shares > 0)
-            given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
             values = self._values(given)
             # of equal answers rounding errors, or draws, would choose the ends and the direction
             if is_separated or np.ptp(values) <= self._rounding(float(np.abs(values).max())):
                 values = np.full_like(values, values[0])
             bits = 0.0 if is_separated else _bits(self._in_bins(self.target, joint, 0))
             groups = self._groups(name, states, values, given, shares[states])
-            columns.append((v, name, states, values, bits, groups))
-        chosen = [
-            (v, int(states[end]))
-            for v, _, states, values, *_ in columns
-            for end in (values.argmin(), values.argmax())
-        ]
-        errors = (
-            self.errors(self._with_states(evidence, chosen)).reshape(-1, 2) if chosen else np.empty((0, 2))
-        )
+            columns.append((name, states, values, bits, groups))
+            places = int(values.argmin()), int(values.argmax())
+            chosen += [(v, int(states[place])) for place in places]
+            of_engine += [float(numerical[place]) for place in places]
+        of_tables = self._of_tables(self._with_states(evidence, chosen)) if chosen else np.empty(0)
+        errors = np.hypot(of_tables, of_engine).reshape(-1, 2)
         rows = []
-        for (_, name, states, values, bits, groups), of_ends in zip(columns, errors, strict=True):
+        for (name, states, values, bits, groups), of_ends in zip(columns, errors, strict=True):
             labels = network.bin_labels(name)
             record: dict[str, Any] = {"bits": bits}
             places = int(values.argmin()), int(values.argmax())
@@ -524,12 +524,15 @@ class _Question:
 
     def _finding(self, name: str) -> str:
         """Return what is known of a column as text."""
-        value = self.findings[name]
-        if is_real(value) and name in self.network.support:
-            low, high = self.network.support[name]
-            texts = date_texts(np.array([value], np.float64), name, high - low)
-            return str(value) if texts is None else texts[0]
-        return str(value)
+
+        def text_of(value: Any) -> str:
+            if is_real(value) and name in self.network.support:
+                low, high = self.network.support[name]
+                texts = date_texts(np.array([value], np.float64), name, high - low)
+                return f"{value:.10g}" if texts is None else texts[0]
+            return str(value)
+
+        return statement_text(self.findings[name], text_of)
 
     def _shapley(self, players: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Shapley value of some findings while all others are known, float64 (n_players,)."""
@@ -550,8 +553,55 @@ class _Question:
     # ---- probabilities of the shown tables
 
     def errors(self, evidence: Evidence) -> NDArray[np.float64]:
-        """Return the standard error of the answer for every row, float64 (n_rows,)."""
+        """Return the standard error of the answer for every row, float64 (n_rows,), as that of `query`."""
+        of_engine = [
+            float(self._by_state(evidence.take(np.array([row])))[2][0]) for row in range(len(evidence))
+        ]
+        return np.hypot(self._of_tables(evidence), of_engine)
+
+    def _of_tables(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Return the errors that tables, graph and bins leave in the answer for every row, float64 (n_rows,)."""
         return self._errors.errors(self._of_bins(evidence))[:, 0]
+
+    def _by_state(
+        self, evidence: Evidence, v: int | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what one row of evidence says of the target at the shown bins or levels of a column, by position.
+
+        That is the joint distribution of the two, float64 (n_target, n_states), the distributions of the target at
+        the states that are possible (n_possible, n_target), and the errors that draws or cells leave in the answers
+        there (n_possible,). Without a column the one state is the evidence itself.
+        """
+        engine, position = self._engine, self.position
+        targets = [position] if v is None else [position, v]
+        n_target = engine.network.cardinality(self.target)
+
+        def of_states(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+            by_cell = tables.reshape(n_target, -1)
+            return by_cell if v is None else self._in_bins(self.network.names[v], by_cell, 1)
+
+        answer = engine.joint(evidence, targets)
+        joint = of_states(answer.tables)
+        shares = joint.sum(axis=0)
+        states = np.flatnonzero(shares > 0)
+        given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
+        errors = np.zeros(len(states))
+        if answer.errors is not None:
+            squares = of_states(np.square(answer.errors))[:, states]
+            apart = self._values(np.eye(n_target))[:, None] - self._values(given)
+            errors = np.sqrt((apart**2 * squares).sum(axis=0)) / shares[states]
+        elif isinstance(engine, CellEngine) and (used := answer.resolution) is not None:
+            if not used.summed.any():
+                errors += float(np.nanmax([0.0, *used.errors])) * float(np.ptp(self._gains))
+            elif (coarser := engine.over_half(used)) is not None:
+                halved = of_states(coarser.joint(evidence, targets).tables)[:, states]
+                sums = halved.sum(axis=0)
+                half = np.ascontiguousarray((halved / np.where(sums > 0, sums, 1.0)).T)
+                if self._code < 0:
+                    errors = np.abs(self._values(half) - self._values(given))
+                else:
+                    errors = np.abs(half - given).max(axis=1)
+        return joint, given, errors
 
     def parameters(self, answer: float) -> pd.DataFrame:
         """Return the probabilities that the answer to the findings hangs on most."""

@@ -86,14 +86,28 @@ def evidence_for(
     Of rows with the column of groups that the network was learned with these are the rows to search; without it all
     rows count, with a warning. A `Table` without groups has such rows alone.
     """
-    groups = network.metadata.get("groups")
     if isinstance(data, Table):
         return table_for(network, rows_to_search_in_groups(data), **options)
-    if not isinstance(groups, Mapping):
+    if not isinstance(network.metadata.get("groups"), Mapping):
         return table_for(network, data, **options)
-    frame, name = source_frame(data), str(groups["column"])
+    frame = source_frame(data)
     table = table_for(network, frame, **options)
-    if name not in map(str, frame.columns):
+    groups = groups_of(network, frame)
+    return table if groups is None else rows_to_search_in_groups(replace(table, groups=groups))
+
+
+def groups_of(network: NetworkLike, data: pd.DataFrame | Table) -> RowGroups | None:
+    """Return the groups of rows by the column that a network was learned with; None without any.
+
+    Rows without this column have none, with a warning.
+    """
+    if isinstance(data, Table):
+        return data.groups
+    groups = network.metadata.get("groups")
+    if not isinstance(groups, Mapping):
+        return None
+    name = str(groups["column"])
+    if name not in map(str, data.columns):
         give_warning(
             GomeaBnWarning(
                 f"The network was learned with groups by '{name}', which is no column of the rows: all of them count "
@@ -101,9 +115,8 @@ def evidence_for(
                 ["give the rows with this column"],
             )
         )
-        return table
-    codes = group_codes(frame.iloc[:, column_positions(frame, [name])[name]], name)
-    return rows_to_search_in_groups(replace(table, groups=RowGroups(name, codes)))
+        return None
+    return RowGroups(name, group_codes(data.iloc[:, column_positions(data, [name])[name]], name))
 
 
 def rows_for(

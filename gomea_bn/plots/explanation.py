@@ -52,7 +52,7 @@ def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes
         raise GomeaBnError(f"The explanation of '{explanation.target}' has no rows in part '{part}'.")
     at = explanation.baseline if part == "drivers" else explanation.answer
     if part == "pushes":
-        labels = [f"{name} = {finding}" for name, finding in frame["finding"].items()]
+        labels = [f"{name} {finding}" for name, finding in frame["finding"].items()]
         starts = frame["without"].tolist()
         ends = [at] * len(starts)
     else:

@@ -6,10 +6,11 @@ import itertools
 import math
 import mmap
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from threading import Thread, local
 from types import TracebackType
@@ -29,6 +30,7 @@ POLL_SECONDS = 0.05
 """Seconds between two looks of a waiting thread at signals, the flag of its run and the deadline."""
 # NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
 _BYTES_OF_HUGE_PAGES = 1 << 22
+_STOPPING = "Interrupted: the work ends with the best so far, which is kept; a second Ctrl-C ends it at once."
 # the pool of threads that the work of the present thread leaves idle, and their number
 _spare = local()
 
@@ -81,11 +83,14 @@ class StopFlag:
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Raise the flag at the first Ctrl-C; a second one interrupts at once."""
+        """Raise the flag at the first Ctrl-C, and say so on standard error; a second one interrupts at once."""
 
         def note() -> None:
             if self.reason == "interrupt" or self.has_delayed:
                 raise KeyboardInterrupt
+            # a signal handler cannot write to a stream that is being written to, and others may be closed
+            with suppress(RuntimeError, OSError, ValueError):
+                print(_STOPPING, file=sys.stderr, flush=True)
             if self.delays_interrupts:
                 self.has_delayed = True
             else:

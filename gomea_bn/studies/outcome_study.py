@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import edge_verdicts
-from gomea_bn.data.censoring import known_outcomes, with_outcome
+from gomea_bn.data.censoring import check_target, known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.sources import source_table
@@ -475,6 +475,7 @@ def _with_outcome(
         known = np.flatnonzero(~column.is_missing)
         table, positions = table.take(known), positions[known]
         column = table.columns[table.names.index(target)]
+    check_target(options["target"], table)
     check_target_of(options, table, table.n_rows)
     if table.n_rows < _FEWEST_ROWS:
         raise GomeaBnError(

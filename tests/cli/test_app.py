@@ -219,3 +219,9 @@ def test_only_a_command_that_ends_its_process_leaves_the_last_garbage(arguments,
         [sys.executable, "-c", ENDING, arguments, "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.splitlines()[1:] == said
+
+
+def test_a_statement_about_a_column_named_like_an_option_is_advised_on():
+    for text in ("--given>0", "--crp in 2..5"):
+        said = invoke("query", "run", "--target", "x", "--given", "x=1", text).output
+        assert f"No such option: {text}. A value that begins with dashes follows an equals sign" in said

@@ -24,6 +24,7 @@ from gomea_bn import (
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.group_columns import likeness
 from gomea_bn.data.groups import rows_to_search_in_groups
+from gomea_bn.learning import network_of_graph
 from gomea_bn.prediction import cross_validate
 from gomea_bn.prediction.distributions import folds_of
 
@@ -202,6 +203,14 @@ def test_wrong_groups_are_refused(options, message):
         fitted(frame.drop(columns=[] if options["groups"] == "gap" else "gap"), **options)
 
 
+def test_a_gap_of_the_target_is_named_by_its_row_of_the_table():
+    frame = persons()
+    frame.loc[[3, 500], "smoker"] = None
+    for learner in (BayesNetLearner, ParetoBayesNetLearner):
+        with pytest.raises(GomeaBnError, match="got 2 missing values of 'smoker' in rows 3, 500"):
+            learner(**OPTIONS, target="smoker", groups="person").fit(frame)
+
+
 def test_weights_and_pieces_have_no_groups():
     frame = persons(20, 4)
     learner = BayesNetLearner(**OPTIONS, groups="person")
@@ -225,6 +234,28 @@ def test_folds_hold_out_groups(seed, has_target):
             table.columns[table.names.index("smoker")].values[folds == fold].mean() for fold in range(5)
         ]
         assert np.ptp(shares) <= 0.21
+
+
+@pytest.mark.parametrize("cuts", [(), ("age", "weight", "dose", "response")])
+def test_a_graph_of_ones_own_counts_persons(cuts):
+    frame = persons()
+    given = {name: [float(frame[name].median())] for name in cuts}
+    edges = [("dose", "response"), ("age", "smoker")]
+    network = network_of_graph(read_table(frame, groups="person"), edges, given)
+    record: Any = network.metadata["groups"]
+    assert (record["groups"], record["rows"]) == (80, 640)
+    assert 80 <= record["searched"] <= 84
+    alone = network_of_graph(read_table(frame.drop(columns="person")), edges, given)
+    answers = [of.query("smoker", {"age": (None, 50)}, interval=0.9).attrs for of in (network, alone)]
+    widths = [np.subtract(of["interval"]["high"], of["interval"]["low"]).max() for of in answers]
+    # the rows of a person are not eight observations
+    assert widths[0] > 1.5 * widths[1]
+    assert answers[0]["rows"]["rows"] == answers[1]["rows"]["rows"] > 200
+    assert answers[0]["rows"]["evidence"] == pytest.approx(answers[0]["rows"]["rows"] / 8, rel=0.1)
+    # all rows are counted, by the same weight
+    expected = (frame["sex"] == "f").mean()
+    assert network.query("sex")["f"] == pytest.approx(alone.query("sex")["f"], abs=0.01)
+    assert network.query("sex")["f"] == pytest.approx(expected, abs=0.02)
 
 
 def test_standard_errors_are_those_of_means_over_groups():
@@ -357,6 +388,12 @@ def test_commands_take_groups(tmp_path):
     ok("confidence", str(out), "--repeat", "1", "--max-seconds", "5")
     arguments = ["--compare", "histogram", "--folds", "2", "--seed", "1"]
     ok("cross-validate", str(path), "--group", "person", *arguments)
+    edges, own = tmp_path / "edges.csv", tmp_path / "own.json"
+    edges.write_text("parent,child\ndose,response\n")
+    ok("fit", str(edges), str(path), "--group", "person", "-o", str(own))
+    assert json.loads(own.read_text())["metadata"]["groups"]["column"] == "person"
+    noticed_in_fit = ok("fit", str(edges), str(path), "-o", str(own)).stderr
+    assert noticed_in_fit.count("'person' (40 values") == 1
     wrong = invoke("learn", str(path), "--group", "clinic", *options)
     assert wrong.exit_code == 2
     assert "--group: unknown column 'clinic'" in wrong.output

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, read_table
+from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.learning import network_of_graph
 from gomea_bn.network.graph import are_separated, back_door_set
@@ -30,6 +31,22 @@ EDGES = [("z", "t"), ("z", "y"), ("t", "y")]
 
 def of_rows(frame: pd.DataFrame, edges: list[tuple[str, str]] = EDGES) -> DiscretizedBayesNet:
     return DiscretizedBayesNet.from_table(frame, edges, {}, pseudo_count=0)
+
+
+def test_rows_of_a_person_are_one_observation():
+    frame = confounded(300, 5)
+    copied = frame.loc[np.repeat(np.arange(300), 6)].assign(person=np.repeat(np.arange(300), 6))
+    network = network_of_graph(read_table(copied, groups="person"), EDGES, {})
+    once = of_rows(frame).causal_effect("t", "y", frame).contrasts.iloc[0]
+    for rows in (copied, rows_to_search_in_groups(read_table(copied, groups="person"))):
+        found = network.causal_effect("t", "y", rows)
+        assert "Intervals take the rows of each 'person' for one observation." in found.sentences
+        several = found.contrasts.iloc[0]
+        for low, high in (("low", "high"), ("unadjusted_low", "unadjusted_high")):
+            assert several[high] - several[low] == pytest.approx(once[high] - once[low], rel=0.05)
+    with pytest.warns(GomeaBnWarning, match="no column of the rows"):
+        alone = network.causal_effect("t", "y", copied.drop(columns="person")).contrasts.iloc[0]
+    assert alone["high"] - alone["low"] == pytest.approx((once["high"] - once["low"]) / 6**0.5, rel=0.05)
 
 
 # ---- graphs

@@ -174,7 +174,7 @@ def test_directions_are_in_words():
     explanation = network.explain("y")
     assert explanation.drivers["direction"].to_dict() == {"x": "rises, then falls", "k": "is highest at b"}
     assert np.isnan(explanation.interval[0])
-    assert network.explain("y", {"x": (0.5, 2.0)}).pushes["finding"].tolist() == ["(0.5, 2.0)"]
+    assert network.explain("y", {"x": (0.5, 2.0)}).pushes["finding"].tolist() == ["in 0.5..2"]
     assert network.explain("x").drivers.loc["y", "direction"] == "rises"
 
 
@@ -238,6 +238,29 @@ def test_findings_that_move_nothing_are_not_said_to():
     assert "Of 2 findings, y = 0.3 moves the answer most" in said
 
 
+@pytest.mark.parametrize(
+    ("finding", "text"),
+    [
+        (50.5, "age = 50.5"),
+        (pd.Interval(60, np.inf, closed="neither"), "age > 60"),
+        (pd.Interval(-np.inf, 60, closed="neither"), "age < 60"),
+        ((60, None), "age >= 60"),
+        ((None, 60.0), "age <= 60"),
+        ((40, 60), "age in 40..60"),
+        (pd.Interval(40, 60, closed="left"), "age >= 40 and < 60"),
+    ],
+)
+def test_findings_are_printed_in_the_form_of_statements(finding, text):
+    rng = np.random.default_rng(5)
+    age = rng.uniform(20, 90, 200)
+    frame = pd.DataFrame({"age": age, "ill": np.where(rng.random(200) < age / 120, "yes", "no")})
+    network = DiscretizedBayesNet.from_table(frame, [("age", "ill")], {"age": [40.0, 60.0]})
+    explanation = network.explain("ill", {"age": finding})
+    assert f"Of 1 finding, {text} moves the answer most" in " ".join(explanation.sentences)
+    of_set = network.explain("age", {"ill": {"yes", "no"}}).pushes["finding"].tolist()
+    assert of_set == ["in {no, yes}"]
+
+
 def test_dates_are_shown_as_dates():
     day = "day [days since 1970-01-01]"
     network = DiscretizedBayesNet(
@@ -246,8 +269,8 @@ def test_dates_are_shown_as_dates():
         tables={day: [0.5, 0.5], "x": [[0.75, 0.25], [0.25, 0.75]]},
     )  # fmt: skip
     of_x = network.explain("x", {"day": "2020-03-01"})
-    assert of_x.pushes["finding"].tolist() == ["2020-03-01"]
-    assert network.explain("x", {"day": 18_322.0}).pushes["finding"].tolist() == ["2020-03-01"]
+    assert of_x.pushes["finding"].tolist() == ["= 2020-03-01"]
+    assert network.explain("x", {"day": 18_322.0}).pushes["finding"].tolist() == ["= 2020-03-01"]
     assert of_x.drivers["lowest_at"].tolist() == ["[2020-02-08, 2020-08-26]"]
     assert of_x.drivers["highest_at"].tolist() == ["(2020-08-26, 2021-09-30]"]
     assert "since 1970" not in str(of_x)

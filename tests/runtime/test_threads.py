@@ -2,6 +2,7 @@
 
 import gc
 import io
+import signal
 import sys
 import threading
 import time
@@ -251,3 +252,14 @@ def test_the_last_state_is_drawn_at_the_end():
         table(progress(1.0, 10, -5.0))
         table(progress(1.01, 20, -7.25))
     assert "7.250" in text.getvalue()
+
+
+def test_the_first_interrupt_says_that_the_work_ends(capsys):
+    stop = StopFlag(None)
+    with stop.catching_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        assert "the work ends with the best so far, which is kept" in capsys.readouterr().err
+        assert stop.reason == "interrupt"
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert capsys.readouterr().err == ""

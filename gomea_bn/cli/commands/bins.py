@@ -26,6 +26,7 @@ from gomea_bn.cli.options import (
     AsJson,
     CutPoints,
     Data,
+    Group,
     Kind,
     LearnerMissing,
     MaxBins,
@@ -56,7 +57,7 @@ from gomea_bn.cli.output import (
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings, refuse_in_pieces
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, check_choice, nearest, spelling
+from gomea_bn.errors import GomeaBnError, Option, check_choice, give_warning, nearest, spelling
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
@@ -280,6 +281,7 @@ def fit(
     pseudo_count: PseudoCount = PSEUDO_COUNT,
     shape: Shape = SHAPE,
     kind: Kind = None,
+    group: Group = None,
     missing: LearnerMissing = LEARNER_MISSING,
     max_levels: MaxLevels = MAX_LEVELS,
     *,
@@ -291,7 +293,8 @@ def fit(
 
     Continuous columns of the graph have cuts from --cut-points or GRAPH. If all have, tables are counted. The
     others get cuts that fit DATA, and all columns conditional densities. DATA may be a folder or a quoted pattern of
-    Parquet and Arrow files, which need not fit into memory; all continuous columns then need cuts. In Python this is
+    Parquet and Arrow files, which need not fit into memory; all continuous columns then need cuts. With --group as many
+    rows of each group are learned from as count as independent ones, and tables count all. In Python this is
     gomea_bn.learning.network_of_graph(table, edges, cut_points). Exit codes: 0 done, 1 not written, 2 wrong use, 3
     graph or data unusable, 130 interrupted.
     """
@@ -312,6 +315,11 @@ def fit(
         of_files = [name for name in reading.given if name in FILE_OPTIONS]
         if is_in_pieces(data):
             refuse_in_pieces(of_files, data)
+            if group is not None:
+                raise GomeaBnError(
+                    [Option("groups"), " needs a table in memory: pieces are counted where they lie."],
+                    ["write the rows into one file"],
+                )
     check_writable(out)
     with failing(UNUSABLE_DATA):
         names, edges, own_cuts = _graph(graph)
@@ -343,7 +351,7 @@ def fit(
                     announce=say,
                 )
         else:
-            loaded = loaded_data(data, reading)
+            loaded = loaded_data(data, reading, groups=group)
             with printed_warnings():
                 table = _table_of_graph(loaded, names, chosen_cuts, kinds, in_reading, max_levels)
                 network = network_of_graph(table, edges, chosen_cuts, pseudo_count=smoothing, shape=shape)
@@ -373,10 +381,15 @@ def _table_of_graph(
 ) -> Table:
     """Return the columns of the graph; columns with cuts are continuous."""
     from gomea_bn.data.columns import column_positions
+    from gomea_bn.data.group_columns import doubts_about_groups
     from gomea_bn.data.table import table_of
 
     positions = column_positions(loaded.frame, names)
-    chosen = sorted({positions[name] for name in names})
+    # the column of groups says which rows belong together, and need not be one of the graph
+    wanted = {positions[name] for name in names} | {
+        at for at, name in enumerate(loaded.frame.columns) if str(name) == loaded.groups
+    }
+    chosen = sorted(wanted)
     others = [str(name) for at, name in enumerate(loaded.frame.columns) if at not in chosen]
     if others:
         say(f"Left out, since the graph does not have these columns: {listed(others, 10)}.")
@@ -390,6 +403,10 @@ def _table_of_graph(
     of_graph = {**dict.fromkeys(cut_points, "continuous"), **kinds}
     kinds = {labels[name]: kind for name, kind in of_graph.items()}
     subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
+    # the column that names persons or sites is rarely one of the graph; one that is has a warning of its own
+    if loaded.groups is None and not doubts_about_groups(subset.frame):
+        for note in doubts_about_groups(loaded.frame):
+            give_warning(note)
     table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
     columns = {column.name: column for column in table.columns}
     for name in names:

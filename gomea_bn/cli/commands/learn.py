@@ -165,6 +165,7 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.censoring import check_target
     from gomea_bn.data.files.database_names import content_digest
     from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
@@ -179,6 +180,7 @@ def _read_source(
         for option, value, more in (
             ("--weight", weight, ["repeat every row as often as it was observed"]),
             ("--group", learner.groups, []),
+            ("--target", learner.target, []),
             ("--duration", learner.duration, []),
         ):
             if value is not None:
@@ -205,6 +207,7 @@ def _read_source(
         duration=learner.duration,
         horizon=learner.horizon,
     )
+    check_target(learner.target, table)
     learner.knowledge = with_tiers(learner.knowledge or ExpertKnowledge(), table)
     digest = content_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling(), MOST_DESCRIBED))
@@ -293,7 +296,8 @@ def _next(data: Path, out: Path | None, learner: BayesNetLearner) -> str:
         f"gomea-bn query {run} --target {column} --given {finding}": "a question",
     }
     if not data.is_dir() and learner.duration is None:
-        steps[f"gomea-bn study {table} --target {column} -o study.html"] = "a page to show others"
+        group = "" if learner.groups is None else f"--group {shlex.quote(learner.groups)} "
+        steps[f"gomea-bn study {table} --target {column} {group}-o study.html"] = "a page to show others"
     width = max(map(len, steps))
     return "\n".join(["Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items())])
 

@@ -121,8 +121,11 @@ def read_file(
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
         raise GomeaBnError(
-            f"'{text}' is a folder, and the table must be one file here; give a file that ends in {_ENDINGS}, or read "
-            "the folder into a data frame."
+            f"'{text}' is a folder, and the rows must be in one file here.",
+            [
+                "write the rows of its files into one, which may be a Parquet file",
+                "in Python give a data frame, such as pandas.read_parquet(folder)",
+            ],
         )
     check_is_file(text)
     endings, ending = _endings(text)

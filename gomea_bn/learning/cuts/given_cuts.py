@@ -18,10 +18,11 @@ from gomea_bn.errors import GomeaBnError, check_choice, pairs_in
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.checks import checked_network
 from gomea_bn.learning.cuts.refinement import refine_boundaries
+from gomea_bn.learning.evidence import RowEvidence
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, print_nothing
-from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.options import LearningOptions, rows_that_count
 from gomea_bn.learning.parameters import NetworkParameters
 from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -76,8 +77,24 @@ def network_of_graph(
     points, tables are counted, as by `DiscretizedBayesNet.from_table`. Otherwise the columns without start with three
     equal-frequency bins, and `refine_boundaries` finds number and places of their cuts by the score "density-bd".
     Unless all cuts are given, `average_families` learns conditional densities, and the network is compared with the
-    rows (`DiscretizedBayesNet.checks`). Options are those of `BayesNetLearner`; errors are those of these functions.
+    rows (`DiscretizedBayesNet.checks`). Of a table with groups as many rows of each are learned from as count as
+    independent ones, and the tables count all rows, as by `BayesNetLearner`. Options are those of `BayesNetLearner`;
+    errors are those of these functions.
     """
+    evidence = RowEvidence.of(rows_that_count(table))
+    network = _network_of_rows(evidence.searched, edges, cut_points, pseudo_count, shape)
+    rows, weights, n_evidence = evidence.final
+    return checked_network(evidence.network(network), rows, 0, weights, n_evidence)
+
+
+def _network_of_rows(
+    table: Table,
+    edges: Iterable[tuple[str, str]],
+    cut_points: Mapping[str, Sequence[float]],
+    pseudo_count: PseudoCount,
+    shape: str,
+) -> DiscretizedBayesNet:
+    """Return the network of a graph learned from rows that all count; see `network_of_graph`."""
     open_columns = [
         column.name for column in table.columns if column.is_continuous and column.name not in cut_points
     ]
@@ -92,20 +109,18 @@ def network_of_graph(
         cuts,
         pseudo_count=pseudo_count,
         shapes=shapes,
-        metadata=record | searched,
+        metadata=record | searched | {"n_rows": table.n_rows},
     )
     if cuts and not open_columns:
         return counted
     if open_columns:
         refined = refine_boundaries(counted, table, "dp", "free", scoring_method="density-bd").network
-        fitted = average_families(refined, table)
-    elif table.n_missing:
+        return average_families(refined, table)
+    if table.n_missing:
         # expected counts are nearer than those of completed rows
         tables = TableSet.of_network(counted, counted.counts)
-        fitted = counted.changed(conditionals=Conditionals.of_tables([tables], n_rows=table.n_rows))
-    else:
-        fitted = average_families(counted, table)
-    return checked_network(fitted, table, 0)
+        return counted.changed(conditionals=Conditionals.of_tables([tables], n_rows=table.n_rows))
+    return average_families(counted, table)
 
 
 def network_from_pieces(

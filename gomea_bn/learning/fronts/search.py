@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
+from gomea_bn.data.censoring import check_target
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
@@ -36,7 +37,6 @@ from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
 from gomea_bn.learning.search.staged_search import genotype_of
-from gomea_bn.learning.target import check_target
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents

@@ -329,14 +329,20 @@ class CellEngine:
         assert used is not None
         if not used.summed.any() or joint.log_evidence[0] == -np.inf:
             return joint, float(used.errors.max(initial=0.0))
-        last = len(SIZES) - 1
-        if used.level == last:
+        engine = self.over_half(used)
+        if engine is None:
             return joint, np.nan
-        sizes = [int(self._grids.level(k).cards[used.summed].max()) for k in range(last)]
-        half = next((k for k, size in enumerate(sizes) if size <= used.n_cells / 2), last)
-        engine = CellEngine(self._network, self._budget, level=half)
         coarser = engine.joint(evidence, targets, in_bins=True)
         return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
+
+    def over_half(self, used: Resolution) -> CellEngine | None:
+        """Return the engine over half the cells of an answer, for its error; None if the cells are the coarsest."""
+        last = len(SIZES) - 1
+        if used.level == last:
+            return None
+        sizes = [int(self._grids.level(k).cards[used.summed].max()) for k in range(last)]
+        half = next((k for k, size in enumerate(sizes) if size <= used.n_cells / 2), last)
+        return CellEngine(self._network, self._budget, level=half)
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
         """Return P(variable | evidence) by variable; see `ExactEngine`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -329,9 +329,44 @@ class EvidenceReader:
             )
 
 
+def statement_text(value: object, text_of: Callable[[Any], str] = str) -> str:
+    """Return what is stated about a variable in the form of the command, to follow its name: "= 3", "> 60", "in 2..5".
+
+    `text_of` makes texts of numbers and levels.
+    """
+    if isinstance(value, tuple) and len(value) == 2:
+        low, high, closed = *value, "both"
+    elif isinstance(value, pd.Interval):
+        low, high, closed = value.left, value.right, str(value.closed)
+    elif isinstance(value, (set, frozenset)):
+        members = sorted(
+            statement_text(member, text_of).removeprefix("= ").removeprefix("in ") for member in value
+        )
+        return f"in {{{', '.join(members)}}}"
+    elif isinstance(value, (Mapping, pd.Series)):
+        weights = [
+            f"{statement_text(member, text_of).removeprefix('= ')}: {weight:g}"
+            for member, weight in value.items()
+        ]
+        return f"= one of {{{', '.join(weights)}}}, by weights"
+    else:
+        return f"= {text_of(value)}"
+    ends = [
+        None if end is None or (is_real(end) and abs(end) == np.inf) else text_of(end) for end in (low, high)
+    ]
+    if closed == "both" and None not in ends:
+        return f"in {ends[0]}..{ends[1]}"
+    limits = [
+        f"{sign}{'=' if closed in ('both', side) else ''} {end}"
+        for sign, side, end in ((">", "left", ends[0]), ("<", "right", ends[1]))
+        if end is not None
+    ]
+    return " and ".join(limits) or "= any value"
+
+
 def refuse_stated(evidence: Mapping[str, object], n_draws: int | None) -> NoReturn:
     """Raise for evidence of probability 0, or for evidence that none of `n_draws` draws agrees with."""
-    values = ", ".join(f"{name} = {value!r:.80}" for name, value in evidence.items())
+    values = ", ".join(f"{name} {statement_text(value, repr):.80}" for name, value in evidence.items())
     if n_draws is None:
         raise GomeaBnError(f"The evidence has probability 0 in this network: {values}.")
     raise GomeaBnError(f"None of {n_draws:,} draws agrees with the evidence: {values}.", [Setting("n_draws")])

@@ -96,6 +96,30 @@ def test_intervals_include_the_error_of_cells(finding):
     np.testing.assert_allclose(wide**2 - given**2, (REACH * error) ** 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("known", ["", "p", "b", "pb"])
+def test_explanations_include_the_error_of_cells(known):
+    network, target = averaged_example(), "g"
+    row = network.sample(1, random_state=5, values="numbers").iloc[0]
+    findings = {name: row[name] for name in known}
+    answer = network.query(target, findings, interval=0.9)
+    assert answer.attrs["resolution_error"] > 0.001
+    interval = answer.attrs["interval"]
+    for k, level in enumerate(network.levels[target]):
+        explanation = network.explain(target, findings, state=level)
+        assert explanation.interval == pytest.approx((interval["low"][k], interval["high"][k]))
+        for name, push in explanation.pushes.iterrows():
+            rest = {other: value for other, value in findings.items() if other != name}
+            of_rest = network.query(target, rest, interval=0.9).attrs["interval"]
+            assert (push["low"], push["high"]) == pytest.approx((of_rest["low"][k], of_rest["high"][k]))
+        for name, effect in explanation.measure_next.iterrows():
+            if name not in network.levels:
+                continue
+            at = next(value for value in network.levels[name] if str(value) == effect["lowest_at"])
+            of_state = network.query(target, findings | {name: at}, interval=0.9).attrs["interval"]
+            ends = effect["lowest_low"], effect["lowest_high"]
+            assert ends == pytest.approx((of_state["low"][k], of_state["high"][k]), rel=1e-3)
+
+
 def test_query_and_explain_have_the_same_interval():
     network = with_misfit(averaged_example(), **dict.fromkeys(averaged_example().names, 0.05))
     row = network.sample(1, random_state=5, values="numbers").iloc[0]
