@@ -3,7 +3,8 @@
 A score pays for every edge with the evidence that it exists, so that many weak effects stay out. Here all columns that
 may be parents have effects with normal priors, whose widths are those under which left-out rows lose least. Then
 parents leave one after another, always the one whose effect is least sure, and the set of least loss stays. Levels
-get the probabilities that the posterior of the effects has on average where left-out rows lose less by these.
+get the probabilities that the posterior of the effects has on average, unless left-out rows lose less by the likeliest
+effects, by more than a standard error.
 """
 
 from __future__ import annotations
@@ -722,7 +723,9 @@ def fitted_target(
     left_out, of_averages = (
         followed.left_out(rows, covariance, logs, is_average=is_average) for is_average in (False, True)
     )
-    if of_averages.sum() > left_out.sum():
+    worth = left_out - of_averages
+    # parents and widths were chosen by what left-out rows lose under the likeliest effects
+    if worth.sum() < np.sqrt(len(worth)) * worth.std():
         parameters, left_out = followed.averaged(rows, precisions, covariance, logs), of_averages
     constants, slopes = np.split(parameters, [n_levels[target]])
     factors: list[Functions] = []

@@ -510,6 +510,30 @@ def test_levels_have_their_average_probabilities_over_the_posterior(n_levels: in
     assert losses[0] < losses[1] < losses[0] + 0.7 * (losses[2] - losses[0])
 
 
+def test_likeliest_effects_predict_where_left_out_rows_surely_lose_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = read_table(weak_rows(200, 2))
+    scales, left_out = scales_of(table), LevelOdds.left_out
+    members = {}
+    sure, unsure = np.full(200, 0.05), np.tile([0.5, -0.48], 100)
+    for name, gains in (("likeliest", sure), ("doubtful", unsure), ("averages", -sure)):
+
+        def of_rows(self: LevelOdds, *given: Any, is_average: bool = False, gains: Any = gains) -> Any:
+            averages = left_out(self, *given, is_average=True)
+            # all fits ask for the likeliest effects, and the last one for both
+            return averages if is_average else averages + gains
+
+        monkeypatch.setattr(LevelOdds, "left_out", of_rows)
+        members[name] = fitted(table, scales)
+    of_each = {name: log_probabilities(member, table, scales) for name, member in members.items()}
+    assert_allclose(of_each["doubtful"], of_each["averages"])
+    assert np.abs(of_each["likeliest"] - of_each["averages"]).max() > 0.005
+    # the likeliest effects are surer
+    assert np.abs(of_each["likeliest"]).max() > np.abs(of_each["averages"]).max()
+    assert_allclose(members["likeliest"].left_out, members["averages"].left_out + sure)
+
+
 def test_curves_leave_before_columns_where_not_all_are_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
     r = np.random.default_rng(8)
     x = r.normal(size=(600, 8))
