@@ -38,7 +38,8 @@ class LevelFunctions:
     """Indicators of the levels that occur, scaled to a standard deviation of 1.
 
     Of at least three levels in their order the last function is a line: the normal scores of the levels' mean ranks.
-    `squares`, float64 (n_functions,), are those of the heights of indicators, and 0 of the line.
+    `squares`, float64 (n_functions,), are those of the heights of indicators, and 0 of the line. `line`, float64
+    (n_levels, 1), has the line at every level, or no columns.
     """
 
     def __init__(self, codes: NDArray[np.int32], n_levels: int, *, is_ordered: bool = False) -> None:
@@ -48,13 +49,13 @@ class LevelFunctions:
         self._used = np.flatnonzero((share > 0) & (share < 1))
         self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
         self.has_line = is_ordered and len(self._used) >= _LEAST_ORDERED
-        self._line = np.empty((n_levels, 0))
+        self.line = np.empty((n_levels, 0))
         if self.has_line:
             scores = _quantile(np.cumsum(counts) - counts / 2, len(codes))
             scores = scores - share @ scores
-            self._line = (scores / np.sqrt(share @ scores**2))[:, None]
-        self.roughness = np.zeros(len(self._used) + self._line.shape[1])
-        self.squares = np.append(self._scale**2, np.zeros(self._line.shape[1]))
+            self.line = (scores / np.sqrt(share @ scores**2))[:, None]
+        self.roughness = np.zeros(len(self._used) + self.line.shape[1])
+        self.squares = np.append(self._scale**2, np.zeros(self.line.shape[1]))
         self._n_levels = n_levels
         # two levels mirror each other
         self.n_factors = 1 if len(self._used) == 2 else len(self._used)
@@ -77,7 +78,7 @@ class LevelFunctions:
     def of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the functions of some codes, float64 (n, n_functions)."""
         indicators = np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
-        return np.column_stack([indicators, self._line[codes]]) if self.has_line else indicators
+        return np.column_stack([indicators, self.line[codes]]) if self.has_line else indicators
 
     def factors(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return centred indicators, given the functions of some rows, float64 (n_rows, n_factors)."""

@@ -268,11 +268,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     a tenth leaves at a time. The set of least loss stays. A target of levels follows their logit, multinomial for more
     than two levels, in which at most ten pairs of parents may have products of their lines, curves and amounts: one
     after another, each with a gain for left-out rows above that of the best of all pairs by chance. The logit has the
-    average probabilities over the posterior of its effects where left-out rows lose less by these, and is that of the
-    searched rows where these are not all rows. A number follows what a column with these parents does. An explicit
-    `max_indegree` limits the parents, "auto" does not. The choice follows the search, as densities do, and ends by its
-    work, in proportion to the cells of the table. ``network_.metadata`` has the "target", and in "parents" what each of
-    them adds for left-out rows, in nats. `score_` is that of the search.
+    average probabilities over the posterior of its effects, unless left-out rows lose less by the likeliest effects, by
+    more than a standard error, and is that of the searched rows where these are not all rows. A number follows what a
+    column with these parents does. An explicit `max_indegree` limits the parents, "auto" does not. The choice follows
+    the search, as densities do, and ends by its work, in proportion to the cells of the table. ``network_.metadata``
+    has the "target", and in "parents" what each of them adds for left-out rows, in nats. `score_` is that of the
+    search.
 
     With a `duration`, rows that were censored before `horizon` are left out: nobody knows their outcome. Others have
     weights, 1 / G(t), where G(t) is the Kaplan-Meier estimate of the probability not to be censored before t, the time

@@ -766,7 +766,10 @@ class Averaging:
         """Return what a column with given parents may follow apart from mixtures, what the score chose first."""
         if name == self._target and name in self.network.levels:
             is_late = clock.part(_SHARE_OF_WIDTHS).late(PARENTS)
-            member = fitted_target(name, parents, self._columns, self._on_shapes, self._n_levels, is_late)
+            ordered = {column.name for column in self.table.columns if column.has_order}
+            member = fitted_target(
+                name, parents, self._columns, self._on_shapes, self._n_levels, ordered, is_late
+            )
             if member is not None:
                 return [member]
         effects, is_scored, model = None, False, None

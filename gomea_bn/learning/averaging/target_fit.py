@@ -3,12 +3,13 @@
 A score pays for every edge with the evidence that it exists, so that many weak effects stay out. Here all columns that
 may be parents have effects with normal priors, whose widths are those under which left-out rows lose least. Then
 parents leave one after another, always the one whose effect is least sure, and the set of least loss stays. Levels
-get the probabilities that the posterior of the effects has on average where left-out rows lose less by these.
+get the probabilities that the posterior of the effects has on average, unless left-out rows lose less by the likeliest
+effects, by more than a standard error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,13 +28,13 @@ from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
-from gomea_bn.problems.column_functions import SmoothFunctions
+from gomea_bn.problems.column_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.runtime.fit_clock import NO_LIMIT, PARENTS, FitClock, never
 
 # functions of a continuous parent: a line and curves
 _N_FUNCTIONS = 5
-# kinds of functions, which have a width each: lines and the amounts of two levels, curves, amounts of more levels, and
-# products of functions of two parents
+# kinds of functions, which have a width each: lines of numbers, of ordered levels and of two levels, curves, amounts of
+# more levels, and products of functions of two parents
 _LINE, _CURVE, _AMOUNT, _PRODUCT = range(4)
 # prior precisions, in rows; under the last one there are no such functions
 _PRECISIONS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, np.inf])
@@ -89,6 +90,13 @@ class _Terms:
         """Return the functions in some rows."""
         return replace(self, rows=self.rows[rows])
 
+    def factor_numbers(self, *, with_curves: bool) -> NDArray[np.int64]:
+        """Return the numbers of the functions that are factors of products."""
+        is_amount = self.kinds == _AMOUNT
+        if is_amount.any():
+            return np.flatnonzero(is_amount)
+        return np.flatnonzero(with_curves | (self.kinds != _CURVE))
+
     def without_curves(self) -> _Terms:
         """Return the line, or the amounts."""
         # a line is the first of the functions, so that the number of each stays
@@ -102,9 +110,13 @@ def _terms_of(
     columns: Columns,
     scales: Mapping[str, ProbabilityScale],
     n_levels: Mapping[str, int],
+    ordered: Collection[str],
     known: NDArray[np.bool_],
 ) -> _Terms | None:
-    """Return the functions of a column; None if it has one known value."""
+    """Return the functions of a column; None if it has one known value.
+
+    At least three levels of an `ordered` column have a line as well as amounts.
+    """
     if name in n_levels:
         codes = np.asarray(columns[name], np.int32)
         shares = np.bincount(codes[known], minlength=n_levels[name]) / known.sum()
@@ -114,10 +126,12 @@ def _terms_of(
         # all levels have one prior, so that few rows move the amount of theirs little
         scale = 1.0 / np.sqrt((shares * (1 - shares))[used].mean())
         # two levels mirror each other
-        matrix = scale * np.eye(n_levels[name])[:, used[:1] if len(used) == 2 else used]
-        functions = indicators([name], [n_levels[name]]).combined(matrix)
-        kind = _LINE if matrix.shape[1] == 1 else _AMOUNT
-        kinds, roughness = np.full(matrix.shape[1], kind), np.ones(matrix.shape[1])
+        amounts = scale * np.eye(n_levels[name])[:, used[:1] if len(used) == 2 else used]
+        line = LevelFunctions(codes[known], n_levels[name], is_ordered=name in ordered).line
+        functions = indicators([name], [n_levels[name]]).combined(np.column_stack([line, amounts]))
+        of_amounts = np.full(amounts.shape[1], _LINE if amounts.shape[1] == 1 else _AMOUNT)
+        kinds = np.concatenate([np.full(line.shape[1], _LINE), of_amounts])
+        roughness = np.ones(len(kinds))
         rows = functions.at(codes)
     else:
         places = columns.positions(name, scales[name])
@@ -139,9 +153,10 @@ def _terms_of(
 def _product_of(first: _Terms, second: _Terms, *, with_curves: bool) -> _Terms | None:
     """Return products of the lines and amounts of two columns, and those of curves; None if they are many.
 
-    With curves a product is as rough as its factors together; None if neither column has any.
+    Amounts say all that the line of ordered levels does. With curves a product is as rough as its factors together;
+    None if neither column has any.
     """
-    kept = [np.flatnonzero(with_curves | (of.kinds != _CURVE)) for of in (first, second)]
+    kept = [of.factor_numbers(with_curves=with_curves) for of in (first, second)]
     n_products = len(kept[0]) * len(kept[1])
     has_curves = any((of.kinds == _CURVE).any() for of in (first, second))
     if not 0 < n_products <= _LARGEST_PRODUCT or with_curves > has_curves:
@@ -536,10 +551,11 @@ def chosen_parents(
     """
     columns = Columns({column.name: column.values for column in table.columns})
     n_levels = {column.name: len(column.levels) for column in table.columns if column.levels is not None}
+    ordered = {column.name for column in table.columns if column.has_order}
     terms: dict[str, _Terms] = {}
     for name in table.names:
         if name in rules.may_enter or name in rules.required:
-            of_name = _terms_of(name, columns, scales, n_levels, known[name])
+            of_name = _terms_of(name, columns, scales, n_levels, ordered, known[name])
             if of_name is not None:
                 terms[name] = of_name
     if not terms:
@@ -683,15 +699,17 @@ def fitted_target(
     columns: Columns,
     scales: Mapping[str, ProbabilityScale],
     n_levels: Mapping[str, int],
+    ordered: Collection[str] = (),
     is_late: Callable[[], bool] = never,
 ) -> Member | None:
     """Return the logit of a discrete target with given parents, and the log probabilities of left-out rows.
 
+    Levels of `ordered` columns are in their order.
     The widths of the effects are those under which left-out rows lose least, of those tried before the work of the
     choice is done, or it is late. None if no parent tells anything.
     """
     everything = np.ones(columns.n_rows, np.bool_)
-    found = {name: _terms_of(name, columns, scales, n_levels, everything) for name in parents}
+    found = {name: _terms_of(name, columns, scales, n_levels, ordered, everything) for name in parents}
     terms = {name: of for name, of in found.items() if of is not None}
     if not terms:
         return None
@@ -705,7 +723,9 @@ def fitted_target(
     left_out, of_averages = (
         followed.left_out(rows, covariance, logs, is_average=is_average) for is_average in (False, True)
     )
-    if of_averages.sum() > left_out.sum():
+    worth = left_out - of_averages
+    # parents and widths were chosen by what left-out rows lose under the likeliest effects
+    if worth.sum() < np.sqrt(len(worth)) * worth.std():
         parameters, left_out = followed.averaged(rows, precisions, covariance, logs), of_averages
     constants, slopes = np.split(parameters, [n_levels[target]])
     factors: list[Functions] = []

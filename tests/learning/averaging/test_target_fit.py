@@ -227,7 +227,7 @@ def test_columns_that_tell_most_have_curves_where_few_can() -> None:
     terms = {
         name: of
         for name in table.names
-        if name != "y" and (of := _terms_of(name, columns_of(table), scales, n_levels, everything))
+        if name != "y" and (of := _terms_of(name, columns_of(table), scales, n_levels, (), everything))
     }
     followed = LevelOdds(np.asarray(table.columns[-1].values, np.int64), 2)
     n_plain = 5 + 2 * 3
@@ -249,7 +249,7 @@ def test_a_choice_may_become_late_at_any_moment(most: float) -> None:
     table = read_table(weak_rows(300, 2))
     columns, scales, levels = columns_of(table), scales_of(table), levels_of(table)
     known = np.ones(table.n_rows, np.bool_)
-    terms = {name: _terms_of(name, columns, scales, levels, known) for name in table.names if name != "y"}
+    terms = {name: _terms_of(name, columns, scales, levels, (), known) for name in table.names if name != "y"}
     target = LevelOdds(np.asarray(columns["y"], np.int64), 2)
     choice = _Choice(target, {name: of for name, of in terms.items() if of is not None})
     questions = itertools.count()
@@ -373,7 +373,7 @@ def test_a_promise_is_about_what_left_out_rows_gain(n_levels: int) -> None:
     table = read_table(interacting_rows(2_000, 0, n_levels)[0])
     columns, scales, levels = columns_of(table), scales_of(table), levels_of(table)
     everything = np.ones(table.n_rows, np.bool_)
-    found = {name: _terms_of(name, columns, scales, levels, everything) for name in ("a", "b", "g", "h")}
+    found = {name: _terms_of(name, columns, scales, levels, (), everything) for name in ("a", "b", "g", "h")}
     terms = {name: of for name, of in found.items() if of is not None}
     followed, widths = LevelOdds(np.asarray(columns["y"], np.int64), n_levels), (3, 9, 3, 3)
     choice = _Choice(followed, terms)
@@ -393,6 +393,55 @@ def test_a_promise_is_about_what_left_out_rows_gain(n_levels: int) -> None:
     assert 2 <= len(strong) <= 5
     for key, (promise, _) in promises.items():
         assert promise == pytest.approx(gains[key], abs=3, rel=0.35)
+
+
+@pytest.mark.parametrize("law", ["line", "bell"])
+def test_levels_in_their_order_have_a_line_next_to_amounts(law: str) -> None:
+    def rows(n_rows: int, seed: int) -> tuple[Table, NDArray[np.float64]]:
+        r = np.random.default_rng(seed)
+        a, b = r.integers(0, 10, (2, n_rows))
+        odds = 0.5 * (a - 4.5) if law == "line" else 2.0 * (np.abs(a - 4.5) < 2) - 1
+        p = 1 / (1 + np.exp(-odds))
+        of_outcome = np.where(r.random(n_rows) < p, "k1", "k0")
+        return read_table(pd.DataFrame({"a": a, "b": b, "y": of_outcome})), p
+
+    table, _ = rows(250, 0)
+    new, p = rows(4_000, 1)
+    truth = -np.mean(p * np.log(p) + (1 - p) * np.log(1 - p))
+    beyond = []
+    for ordered in ((), ("a", "b")):
+        member = fitted_target("y", ["a", "b"], columns_of(table), {}, levels_of(table), ordered)
+        assert member is not None
+        beyond.append(-log_probabilities(member, new, {}).mean() - truth)
+    # one number says the line, and amounts say what no line can
+    assert beyond[1] < (0.6 * beyond[0] if law == "line" else 1.1 * beyond[0])
+    assert beyond[1] < 0.06
+    gains = []
+    for read in (table, read_table(table.to_frame().astype({"a": str}))):
+        known = {name: np.ones(read.n_rows, np.bool_) for name in read.names}
+        gains.append(sum(chosen_parents("y", read, known, {}, TargetRules(("a",))).values()))
+    # texts have no order
+    assert gains[0] > gains[1] + (1 if law == "line" else -1)
+
+
+def test_products_of_ordered_levels_are_of_their_amounts() -> None:
+    codes = np.arange(60) % 4
+    columns = Columns({"a": codes, "b": np.arange(60) % 3})
+    everything = np.ones(60, np.bool_)
+    levels = {"a": 4, "b": 3}
+    of_a, of_b = (_terms_of(name, columns, {}, levels, ("a", "b"), everything) for name in levels)
+    assert of_a is not None
+    assert of_b is not None
+    assert of_a.rows.shape[1] == 5
+    assert of_a.rows[:, 0] @ codes > 0
+    plain = [_terms_of(name, columns, {}, levels, (), everything) for name in levels]
+    products = _products({"a": of_a, "b": of_b})
+    expected = _products({"a": plain[0], "b": plain[1]})
+    assert list(products) == list(expected)
+    for key, product in products.items():
+        assert_allclose(product.rows, expected[key].rows)
+        for factor, of in zip(product.factors, expected[key].factors, strict=True):
+            assert_allclose(factor.matrix, of.matrix)
 
 
 def test_products_stay_out_where_effects_add_up() -> None:
@@ -459,6 +508,30 @@ def test_levels_have_their_average_probabilities_over_the_posterior(n_levels: in
     followed = log_probabilities_at(target.averaged(design, precisions, covariance, logs))
     losses = [-(wanted * of).sum(axis=1).mean() for of in (np.log(wanted), followed, logs)]
     assert losses[0] < losses[1] < losses[0] + 0.7 * (losses[2] - losses[0])
+
+
+def test_likeliest_effects_predict_where_left_out_rows_surely_lose_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = read_table(weak_rows(200, 2))
+    scales, left_out = scales_of(table), LevelOdds.left_out
+    members = {}
+    sure, unsure = np.full(200, 0.05), np.tile([0.5, -0.48], 100)
+    for name, gains in (("likeliest", sure), ("doubtful", unsure), ("averages", -sure)):
+
+        def of_rows(self: LevelOdds, *given: Any, is_average: bool = False, gains: Any = gains) -> Any:
+            averages = left_out(self, *given, is_average=True)
+            # all fits ask for the likeliest effects, and the last one for both
+            return averages if is_average else averages + gains
+
+        monkeypatch.setattr(LevelOdds, "left_out", of_rows)
+        members[name] = fitted(table, scales)
+    of_each = {name: log_probabilities(member, table, scales) for name, member in members.items()}
+    assert_allclose(of_each["doubtful"], of_each["averages"])
+    assert np.abs(of_each["likeliest"] - of_each["averages"]).max() > 0.005
+    # the likeliest effects are surer
+    assert np.abs(of_each["likeliest"]).max() > np.abs(of_each["averages"]).max()
+    assert_allclose(members["likeliest"].left_out, members["averages"].left_out + sure)
 
 
 def test_curves_leave_before_columns_where_not_all_are_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
