@@ -31,7 +31,14 @@ from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
 from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import no_curves
 from gomea_bn.problems.family_scorer import FamilyScorer, new_score_cache, new_scratch
-from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, move_chain, reinsert
+from gomea_bn.problems.kernels.insertion import (
+    OrderWork,
+    ParentSetTable,
+    choose_sets,
+    move_chain,
+    reinsert,
+    sets_with_members,
+)
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
@@ -429,6 +436,10 @@ _EFFORT_PER_EVALUATION = 2
 _FEWEST_CHAINED = 100
 
 
+_Ranked = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
+"""The parts of a `ParentSetTable` that are of one variable."""
+
+
 class _Library:
     """Parent sets of one variable, each with its score, in the order of their entry."""
 
@@ -456,12 +467,18 @@ class _Library:
     def best(self) -> Parents:
         return self.sets[int(np.argmax(self.scores))]
 
-    def ranked(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """Return the sets as bits and their scores, best score first, the smaller set first among equals."""
+    def ranked(self, n_variables: int) -> _Ranked:
+        """Return the sets as bits and their scores, best score first, the smaller set first among equals.
+
+        The last two are those of `sets_with_members`.
+        """
         members = np.frombuffer(bytes(self._bits), "<u8").reshape(len(self.sets), -1).astype(np.uint64)
         scores, sizes = np.array(self.scores), np.fromiter(map(len, self.sets), np.int64, len(self.sets))
         self.ranks = np.lexsort((sizes, -scores))
-        return members[self.ranks], scores[self.ranks]
+        members = members[self.ranks]
+        with_member, starts = np.empty(sizes.sum(), np.int32), np.zeros(n_variables + 1, np.int64)
+        sets_with_members(members, with_member, starts)
+        return members, scores[self.ranks], with_member, starts
 
 
 class ParentLibraries:
@@ -491,7 +508,7 @@ class ParentLibraries:
         self._cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].astype(np.float64)
         self._words = -(-n // 64)
         self._libraries = [_Library(self._words) for _ in range(n)]
-        self._ranked: list[tuple[NDArray[np.uint64], NDArray[np.float64]] | None] = [None] * n
+        self._ranked: list[_Ranked | None] = [None] * n
         self.n_scored = 0
         self.n_scans = 0
         for v, required in enumerate(self.required):
@@ -643,15 +660,18 @@ class ParentLibraries:
     def table(self) -> ParentSetTable:
         """Return all sets for kernels."""
         ranked = [
-            library.ranked() if of_variable is None else of_variable
+            library.ranked(len(self._libraries)) if of_variable is None else of_variable
             for library, of_variable in zip(self._libraries, self._ranked, strict=True)
         ]
         self._ranked = list(ranked)
-        sizes = [len(scores) for _, scores in ranked]
+        members, scores, with_member, member_starts = zip(*ranked, strict=True)
+        n_members = np.array(list(map(len, with_member)), np.int64)
         return ParentSetTable(
-            members=np.concatenate([members for members, _ in ranked]),
-            scores=np.concatenate([scores for _, scores in ranked]),
-            starts=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            members=np.concatenate(members),
+            scores=np.concatenate(scores),
+            starts=np.concatenate(([0], np.cumsum(list(map(len, scores))))).astype(np.int64),
+            with_member=np.concatenate(with_member),
+            member_starts=np.stack(member_starts) + (np.cumsum(n_members) - n_members)[:, None],
         )
 
     def climbed(

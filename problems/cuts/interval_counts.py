@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalTables, fill_cells
+from gomea_bn.runtime.threads import in_spare_threads
 
 NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
 """A stop flag that is never raised."""
@@ -154,25 +156,35 @@ def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
     return edges[::-1]
 
 
+Solve = Callable[[NDArray[np.int64]], tuple[PricedCuts | None, NDArray[np.int64]]]
+"""Gives the best solution among candidates, which are indices of raw cuts, with the indices of its cuts.
+
+Without a solution it gives None and no index.
+"""
+
+
 def search_by_zooming(
     column: CutColumn,
-    solve: Callable[[NDArray[np.int64]], tuple[PricedCuts | None, NDArray[np.int64]]],
+    solves: Mapping[bool, Solve],
     is_worse: Callable[[float, float], bool],
     n_cells: int,
     incumbent: NDArray[np.float64] | None = None,
-    *,
-    by_rank: bool = False,
 ) -> PricedCuts | None:
     """Return the best solution on a grid of raw cuts that is refined around the chosen ones until these are raw.
 
-    `solve` gets candidates as indices of raw cuts, and returns the best solution with the indices of its cuts, or None
-    with no index. The first grid has at most `n_cells` cells, and the gaps of the cuts `incumbent`; with `by_rank` it
-    depends on the ranks of the values alone.
+    The first grid has at most `n_cells` cells, and the gaps of the cuts `incumbent`. Of several ways to solve it, the
+    best one there, the first of equals, goes on. A way stands by whether its first grid depends on the ranks of the
+    values alone.
     """
-    candidates = column.grid(n_cells, by_rank=by_rank)
-    if incumbent is not None:
-        candidates = np.union1d(candidates, column.gaps(incumbent))
-    best, chosen = solve(candidates)
+    present = np.empty(0, np.int64) if incumbent is None else column.gaps(incumbent)
+
+    def begun(by_rank: bool) -> tuple[NDArray[np.int64], Solve, PricedCuts | None, NDArray[np.int64]]:
+        candidates = np.union1d(column.grid(n_cells, by_rank=by_rank), present)
+        return candidates, solves[by_rank], *solves[by_rank](candidates)
+
+    candidates, solve, best, chosen = max(
+        in_spare_threads(begun, solves), key=lambda of_way: -inf if of_way[2] is None else of_way[2].value
+    )
     for _ in range(40):
         if best is None or not len(chosen):
             break

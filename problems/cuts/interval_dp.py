@@ -26,6 +26,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     IntervalCounts,
     PricedCuts,
+    Solve,
     chosen_of,
     search_by_zooming,
 )
@@ -51,7 +52,6 @@ from gomea_bn.problems.kernels.score import (
     default_score,
 )
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
-from gomea_bn.runtime.threads import in_spare_threads
 
 N_CELLS = 400
 
@@ -611,9 +611,10 @@ class CutProblem:
         tables of children that do not have the column as a parent. All these are the same for all cuts of the column.
 
         With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
-        `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
-        values, or a grid gains less than `least_gain`. Every solution is at least as good as the one before. Another
-        thread may raise `stop` to give up; the result is then None or that of the last grid.
+        `incumbent` is solved for shaped and for uniform bins. For the better of these the grid is then refined around
+        the chosen cuts until they lie between neighbouring values, or a grid gains less than `least_gain`. Every
+        solution is at least as good as the one before. Another thread may raise `stop` to give up; the result is then
+        None or that of the last grid.
         """
         if len(self.column.cuts) < n_cells:
             return self._best_of_all(
@@ -624,12 +625,14 @@ class CutProblem:
         def is_worse(value: float, best: float) -> bool:
             return value < best + least_gain
 
-        def zoomed(shaped: bool) -> PricedCuts | None:
+        def solve(shaped: bool) -> Solve:
+            # every way goes on with concentrations of its own
             positions = self._positions.copy()
-            solve = partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
-            return search_by_zooming(column, solve, is_worse, n_cells, incumbent, by_rank=shaped)
+            return partial(self._solve, limits=limits, stop=stop, positions=positions, shaped=shaped)
 
-        return _first_best(in_spare_threads(zoomed, self._measures))
+        # shaped bins depend on the ranks of the values alone
+        solves = {shaped: solve(shaped) for shaped in self._measures}
+        return search_by_zooming(column, solves, is_worse, n_cells, incumbent)
 
     def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
         """Return the best of all cuts, their score, and that of the present cuts in nats, -inf if limits forbid these.

@@ -19,6 +19,10 @@ class ParentSetTable(NamedTuple):
     members: NDArray[np.uint64]  # (n_sets, W) variables of a set as bits
     scores: NDArray[np.float64]  # (n_sets,) nats
     starts: NDArray[np.int64]  # (N + 1,) the sets of variable v are starts[v] to starts[v + 1]
+    # sets with a member: those of variable v with u are with_member[k], ascending and counted from starts[v], for k
+    # from member_starts[v, u] to member_starts[v, u + 1]
+    with_member: NDArray[np.int32]
+    member_starts: NDArray[np.int64]  # (N, N + 1)
 
 
 class OrderWork(NamedTuple):
@@ -60,6 +64,60 @@ def _first_within(
         if is_subset:
             return k
     return -1
+
+
+@kernel
+def sets_with_members(
+    members: NDArray[np.uint64], with_member: NDArray[np.int32], starts: NDArray[np.int64]
+) -> None:
+    """Fill the sets of one variable with each member, ascending, (n,), and the first place of each, (N + 1,).
+
+    The places are all 0 before.
+    """
+    for k in range(members.shape[0]):
+        for w in range(members.shape[1]):
+            rest = members[k, w]
+            while rest != ZERO:
+                starts[64 * w + lowest_bit(rest)] += 1
+                rest &= rest - ONE
+    n_after = with_member.shape[0]
+    for u in range(starts.shape[0] - 1, -1, -1):
+        n_after -= starts[u]
+        starts[u] = n_after + starts[u]
+    for k in range(members.shape[0] - 1, -1, -1):
+        for w in range(members.shape[1]):
+            rest = members[k, w]
+            while rest != ZERO:
+                u = 64 * w + lowest_bit(rest)
+                starts[u] -= 1
+                with_member[starts[u]] = k
+                rest &= rest - ONE
+
+
+@kernel
+def _with_further(
+    table: ParentSetTable,
+    v: int,
+    chosen: int,
+    further: int,
+    before: NDArray[np.uint64],
+    n_scans: NDArray[np.int64],
+) -> int:
+    """Return the best set of `v` within `before`, of which `chosen` is the best one without the member `further`."""
+    n_scans[0] += 1
+    first = table.starts[v]
+    for i in range(table.member_starts[v, further], table.member_starts[v, further + 1]):
+        k = first + table.with_member[i]
+        if k >= chosen:
+            break
+        is_subset = True
+        for w in range(before.shape[0]):
+            if table.members[k, w] & ~before[w] != ZERO:
+                is_subset = False
+                break
+        if is_subset:
+            return k
+    return chosen
 
 
 @kernel
@@ -117,13 +175,13 @@ def _best_position(
                 if _has(table.members[of_v], u):
                     of_v = _first_within(table, of_v + 1, table.starts[v + 1], before, work.n_scans)
                 _flip(before, v)
-                of_u = _first_within(table, table.starts[u], of_u + 1, before, work.n_scans)
+                of_u = _with_further(table, u, of_u, v, before, work.n_scans)
                 _flip(before, v)
             else:
                 if _has(table.members[of_u], v):
                     of_u = _first_within(table, of_u + 1, table.starts[u + 1], before, work.n_scans)
                 _flip(before, u)
-                of_v = _first_within(table, table.starts[v], of_v + 1, before, work.n_scans)
+                of_v = _with_further(table, v, of_v, u, before, work.n_scans)
             # a required parent would come later, here and at all further positions
             if of_v < 0 or of_u < 0:
                 break

@@ -70,10 +70,23 @@ def random_table(seed, n=6, n_sets=12):
         starts.append(starts[-1] + n_sets)
         # the empty set comes last
         members[-1] = np.roll(members[-1], -1)
+    return table_of(
+        np.concatenate(members).astype(np.uint64)[:, None], np.concatenate(scores), np.array(starts)
+    )
+
+
+def table_of(members, scores, starts):
+    """Return parent sets as kernels take them, (n_sets, 1), (n_sets,) and (N + 1,)."""
+    n = len(starts) - 1
+    with_member, member_starts = [], np.zeros((n, n + 1), np.int64)
+    for v in range(n):
+        sets = members[starts[v] : starts[v + 1], 0].tolist()
+        for u in range(n):
+            member_starts[v, u] = len(with_member)
+            with_member += [k for k, of_set in enumerate(sets) if of_set >> u & 1]
+        member_starts[v, n] = len(with_member)
     return ParentSetTable(
-        members=np.concatenate(members).astype(np.uint64)[:, None],
-        scores=np.concatenate(scores),
-        starts=np.array(starts, np.int64),
+        members, scores, np.array(starts, np.int64), np.array(with_member, np.int32), member_starts
     )
 
 

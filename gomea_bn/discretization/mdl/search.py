@@ -149,7 +149,7 @@ class ThresholdProblem:
         # cells of a grid for more distinct values
         return search_by_zooming(
             column,
-            lambda candidates: self._programme(candidates, max_bins, stop),
+            {False: lambda candidates: self._programme(candidates, max_bins, stop)},
             gt,
             n_cells or 400,
             incumbent,

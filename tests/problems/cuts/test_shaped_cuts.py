@@ -15,7 +15,6 @@ from oracles import make_scorer
 from shape_oracles import slow_is_too_narrow, with_cuts
 from shaped_cut_examples import MEASURES, METHODS, Example, random_example
 
-from gomea_bn.problems.cuts import interval_dp
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -57,22 +56,41 @@ def test_optimum_equals_brute_force_over_cuts_and_measures(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_both_measures_are_searched_at_the_same_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_measures_begin_at_the_same_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_example(seed, 60, 40, "auto").problem("density-bd", "bic")
     alone = problem.optimal(CutLimits(), n_cells=8)
-    meeting, search = threading.Barrier(2, timeout=600.0), interval_dp.search_by_zooming
+    meeting, grid = threading.Barrier(2, timeout=600.0), CutColumn.grid
 
     def meets(*given: Any, **options: Any) -> Any:
         meeting.wait()
-        return search(*given, **options)
+        return grid(*given, **options)
 
-    monkeypatch.setattr(interval_dp, "search_by_zooming", meets)
+    monkeypatch.setattr(CutColumn, "grid", meets)
     with spare_threads(2):
         together = problem.optimal(CutLimits(), n_cells=8)
     assert alone is not None
     assert together is not None
     assert together.value == alone.value
     assert together.cut_points.tolist() == alone.cut_points.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_measure_that_is_better_on_the_first_grid_goes_on(seed: int) -> None:
+    example = random_example(seed, 60, 40, "auto")
+    problem = example.problem("density-bd", "bic")
+    optimum = problem.optimal(CutLimits(), n_cells=8)
+    assert optimum is not None
+    # no grid goes on where it has to gain more than anything can
+    first = problem.optimal(CutLimits(), n_cells=8, least_gain=math.inf)
+    assert first is not None
+    shaped, uniform = (
+        example.slow_value(tuple(first.cut_points.tolist()), "density-bd", "bic", shaped=measure)
+        for measure in (True, False)
+    )
+    of_optimum = tuple(optimum.cut_points.tolist())
+    goes_on = example.slow_value(of_optimum, "density-bd", "bic", shaped=shaped > uniform)
+    assert optimum.value == pytest.approx(goes_on, abs=1e-8)
+    assert optimum.value >= first.value
 
 
 @pytest.mark.parametrize("method", METHODS)

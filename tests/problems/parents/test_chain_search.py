@@ -15,12 +15,12 @@ from parent_set_examples import (
     slow_chain,
     slow_choice,
     slow_score,
+    table_of,
     work_of,
 )
 
 from gomea_bn import ExpertKnowledge
 from gomea_bn.problems.kernels.insertion import (
-    ParentSetTable,
     _best_position,
     choose_sets,
     move_chain,
@@ -71,11 +71,20 @@ def test_stopped_search_leaves_the_order():
     assert work.order.tolist() == [3, 1, 0, 5, 4, 2]
 
 
+def test_libraries_know_the_sets_with_every_member():
+    problem = halves_problem()
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    libraries.enter_pairs(NEVER)
+    table = libraries.table()
+    slow = table_of(table.members, table.scores, table.starts)
+    assert table.with_member.tolist() == slow.with_member.tolist()
+    assert table.member_starts.tolist() == slow.member_starts.tolist()
+    assert len(table.with_member) > 2 * len(table.scores) / 3
+
+
 def test_order_without_an_allowed_set_is_noticed():
     # variable 0 needs variable 1 before it
-    table = ParentSetTable(
-        members=np.array([[2], [0]], np.uint64), scores=np.zeros(2), starts=np.array([0, 1, 2], np.int64)
-    )
+    table = table_of(np.array([[2], [0]], np.uint64), np.zeros(2), np.array([0, 1, 2]))
     assert not choose_sets(table, work_of([0, 1]))
     assert choose_sets(table, work_of([1, 0]))
 
@@ -117,7 +126,7 @@ def test_moved_chains_are_those_of_sets_in_python(seed, depth):
 def test_chain_is_not_moved_if_required_parents_close_a_cycle():
     # the only set of variable 1 is variable 0, whose best set is variable 1
     members = np.array([[2], [0], [1]], np.uint64)
-    table = ParentSetTable(members, np.array([1.0, 0.0, 0.0]), np.array([0, 2, 3]))
+    table = table_of(members, np.array([1.0, 0.0, 0.0]), np.array([0, 2, 3]))
     work = work_of([0, 1])
     assert choose_sets(table, work)
     assert not move_chain(table, work.order, work.chosen, 0, 0, work_of([0, 0]))
