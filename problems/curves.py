@@ -453,5 +453,4 @@ def new_curve_scratch(curves: CurveData) -> CurveScratch:
         np.zeros(COEFFICIENTS + MOST_OF_TRANSFORM),
         np.zeros(2, np.int64),
         np.zeros(COEFFICIENTS),
-        np.zeros((1 + UNITS, N_TARGETS)),
     )

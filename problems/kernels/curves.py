@@ -7,7 +7,7 @@ as the logarithm of its mean.
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -153,8 +153,6 @@ class CurveScratch(NamedTuple):
     best: NDArray[np.float64]  # (COEFFICIENTS + K,) the candidate that was scored last, with its noise
     solved: NDArray[np.int64]  # (2,) prior of the system, and its number of functions
     count: NDArray[np.float64]  # (COEFFICIENTS,) the count that was scored last
-    # (1 + UNITS, T) nats of the mean over widths of lines above the chosen one, and what every width gains
-    of_widths: NDArray[np.float64]
 
 
 @kernel
@@ -377,30 +375,21 @@ def solve_family(
 
 
 @kernel
-def _weigh_widths(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> int:
-    """Return the prior of lines under which those of the parents score best, without products and transformations.
-
-    ``scratch.of_widths`` gets what the mean of the marginal likelihoods under all widths is above that of this one, in
-    nats, of every target: a width has no price of its own.
-    """
-    child, n_targets = curves.variable[views[n_views - 1]], curves.alone.shape[1]
+def _best_width(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> int:
+    """Return the prior of lines under which those of the parents score best, without products and transformations."""
+    child = curves.variable[views[n_views - 1]]
     size = _gather_functions(curves, scratch, views, n_views, LINES)
-    best, chosen, scores = -np.inf, LINES, scratch.of_widths
+    best, chosen = -np.inf, LINES
     if size < 0:
         return chosen
     for prior in range(UNITS):
         _solve(curves, scratch, child, size, 0, prior)
         occam = _occam(curves, scratch, size, prior)
-        for t in range(n_targets):
+        for t in range(curves.alone.shape[1]):
             left = _left(curves, scratch, child, size, size, t)
-            scores[prior + 1, t] = occam + curves.half_rows * log(curves.squares[child, t] / left)
-            if curves.alone[child, t] + scores[prior + 1, t] > best:
-                best, chosen = curves.alone[child, t] + scores[prior + 1, t], prior
-    for t in range(n_targets):
-        total = 0.0
-        for prior in range(UNITS):
-            total += exp(scores[prior + 1, t] - scores[chosen + 1, t])
-        scores[0, t] = log(total / UNITS)
+            score = curves.alone[child, t] + occam + curves.half_rows * log(curves.squares[child, t] / left)
+            if score > best:
+                best, chosen = score, prior
     return chosen
 
 
@@ -422,7 +411,6 @@ def _best_products(
             left = _left(curves, scratch, child, size, n_solved, t)
             score = (
                 curves.alone[child, t]
-                + scratch.of_widths[0, t]
                 + occam
                 - price
                 + curves.half_rows * log(curves.squares[child, t] / left)
@@ -745,7 +733,7 @@ def _set_candidates(
     for t in range(curves.alone.shape[1]):
         candidate = scratch.candidates[first + t]
         left = _left(curves, scratch, child, size, n_solved, t)
-        gain = occam + scratch.of_widths[0, t] + curves.half_rows * log(curves.squares[child, t] / left)
+        gain = occam + curves.half_rows * log(curves.squares[child, t] / left)
         candidate[SCORE], candidate[TARGET] = curves.alone[child, t] + gain, t
         candidate[PRIOR], candidate[SOLVED] = prior, n_solved
         if t == OF_RANKS:
@@ -754,8 +742,9 @@ def _set_candidates(
     if n_transformed > 0 and of_ranks > least_promising:
         _residual_moments(curves, scratch, child, size, n_solved)
         before = curves.squares[child, OF_RANKS]
-        gain = occam + scratch.of_widths[0, OF_RANKS]
-        gain += transform_gain(curves.transforms, scratch.transforms, child, 2.0 * curves.half_rows, before)
+        gain = occam + transform_gain(
+            curves.transforms, scratch.transforms, child, 2.0 * curves.half_rows, before
+        )
         candidate = scratch.candidates[first]
         if gain > of_ranks:
             candidate[SCORE] = curves.alone[child, OF_RANKS] + gain
@@ -872,21 +861,19 @@ def sum_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64]
     n_candidates, size, most_of_ranks = 0, 0, 0.0
     of_lines, of_smooth = -np.inf, -np.inf
     for place in range(UNITS - 1, curves.precisions.shape[0]):
-        prior = place
-        if place < UNITS:
-            prior = _weigh_widths(curves, scratch, views, n_views)
-        else:
-            scratch.of_widths[0] = 0.0
+        prior = _best_width(curves, scratch, views, n_views) if place < UNITS else place
         # rough curves follow kinks, which smooth ones show
         if prior > SMOOTH and of_smooth <= of_lines:
             break
         n_curves, n_all = solve_family(curves, scratch, views, n_views, prior)
         if n_curves < 0 or (prior == UNITS and not _has_units(curves, views, n_views)):
             continue
-        size, n_solved, price = n_all, n_curves, 0.0
+        of_width = log(UNITS) if prior < UNITS else 0.0
+        size, n_solved, price = n_all, n_curves, of_width
         for with_products in range(2 if size > n_curves else 1):
             if with_products:
                 n_solved, price = _best_products(curves, scratch, child, n_curves, size, prior)
+                price += of_width
             of_ranks = _set_candidates(
                 curves,
                 scratch,

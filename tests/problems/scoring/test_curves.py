@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 from scipy.interpolate import CubicSpline
-from scipy.special import logsumexp
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import column_functions, curves
@@ -128,8 +127,7 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
     columns = np.concatenate([np.arange(data.first[v], data.first[v + 1]) for v in parents])
     values = np.asarray(variables[2].values, np.float64)
     targets = [normal_scores(values)[0], values]
-    expected: list[float] = []
-    models: list[list[Values]] = []
+    expected, of_widths = [], []
     assert data.precisions[:UNITS, 0].tolist() == [1.0, 10.0, 100.0]
     for prior, precisions in enumerate(data.precisions[:, columns]):
         used = np.isfinite(precisions)
@@ -159,17 +157,15 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
         blocks = [products_of(variables, i, j, is_plain=prior < SMOOTH) for i, j in pairs]
         gains = [float((scores(block) - plain).max()) for block in blocks]
         kept = sorted((k for k in range(len(blocks)) if gains[k] > 0), key=lambda k: -gains[k])
-        found = [plain]
+        found = [plain.max()]
         for n in range(1, len(kept) + 1):
-            found.append(scores(*(blocks[k] for k in kept[:n])) - log(comb(len(blocks), n)))
-        models.append(found)
-    for found in models[UNITS:]:
-        expected += [float(one.max()) for one in found]
-    # the width that is best without products, and the mean over widths above it
-    of_widths = np.array([found[0] for found in models[:UNITS]])
-    best = int(of_widths.max(axis=1).argmax())
-    above = logsumexp(of_widths, axis=0) - log(3) - of_widths[best]
-    expected += [float((one + above).max()) for one in models[best]]
+            found.append(scores(*(blocks[k] for k in kept[:n])).max() - log(comb(len(blocks), n)))
+        if prior < UNITS:
+            of_widths.append([one - log(3) for one in found])
+        else:
+            expected += found
+    # the width that is best without products
+    expected += max(of_widths, key=lambda found: next(iter(found)))
     scorer = of_normal_noise(curves_scorer(variables))
     # the first policy has one cut
     own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)
