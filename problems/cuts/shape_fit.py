@@ -306,6 +306,11 @@ def _mean_around(counts: NDArray[Any], is_point: NDArray[np.bool_], position: in
     return float(counts[others[max(place - _AROUND, 0) : place + _AROUND]].mean())
 
 
+def _values_repeat(counts: NDArray[np.int64]) -> bool:
+    """Return whether rows share their values, given the number of rows of every value."""
+    return bool(counts.sum() > FEW_TIES * len(counts))
+
+
 def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     """Return the least width of structure in a column's density, in the units of the data.
 
@@ -319,7 +324,7 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
     # values of one measuring step have cells as wide as a gap
-    share, n_gaps = (0.01, 1) if cumulated[-1] > FEW_TIES * len(distinct) else (0.005, 2)
+    share, n_gaps = (0.01, 1) if _values_repeat(counts) else (0.005, 2)
     # Python's floats overflow without a warning
     return max(float(share * extent), n_gaps * float(np.median(np.diff(distinct))))
 
@@ -449,7 +454,7 @@ def _beyond_ends(
     """
     gaps = np.diff(distinct)
     step = float(np.median(gaps))
-    if not (counts.sum() > FEW_TIES * len(distinct) and step >= least):
+    if not (_values_repeat(counts) and step >= least):
         return np.zeros(2)
     is_open = np.array([distinct[0] == ends[0], distinct[-1] == ends[1]])
     return np.asarray(np.minimum(gaps[[0, -1]], step) / 2 * is_open, np.float64)

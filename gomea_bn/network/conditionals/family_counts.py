@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
-from gomea_bn.network.conditionals.family_logit import (
-    LEAST_GAIN,
-    LEAST_RIDGE,
-    MOST_HALVINGS,
-    MOST_STEPS,
-    RIDGE,
-)
 from gomea_bn.network.conditionals.kind import (
     LEAST_PROBABILITY,
     ColumnFacts,
@@ -27,12 +20,15 @@ from gomea_bn.network.conditionals.kind import (
     FurtherRows,
     ScaledDensity,
 )
+from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.counts import log_probabilities_of_counts
 from gomea_bn.problems.cuts.shape import RESERVE
 
+# by how much the logarithm of a mean may change in a step
+_MOST_MOVED = 5.0
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
@@ -215,30 +211,18 @@ def fitted_count(
         of_rows -= np.exp(logs) if size == np.inf else (values + size) * np.log1p(np.exp(logs) / size)
         return float(shares @ of_rows - 0.5 * prior @ coefficients**2), logs
 
-    coefficients = np.array(start, np.float64)
-    present, logs = objective(coefficients)
-    information = np.empty(0)
-    for _ in range(MOST_STEPS):
+    def derivatives(
+        coefficients: NDArray[np.float64], logs: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         means = np.exp(logs)
         free = size / (size + means) if size < np.inf else np.ones(len(means))
         gradient = design.T @ (shares * (values - means) * free) - prior * coefficients
-        # minus the second derivative, which is never negative
         bends = means if size == np.inf else (values + size) * means * size / (size + means) ** 2
-        information = design.T @ (design * (shares * bends)[:, None]) + np.diag(prior)
-        ridge = RIDGE * np.trace(information) / len(information) + LEAST_RIDGE
-        step = scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
-        if gradient @ step < LEAST_GAIN:
-            break
-        # by how much the logarithm of a mean may change in a step
-        step *= min(1.0, 5.0 / max(float(np.abs(design @ step).max()), LEAST_GAIN))
-        for _ in range(MOST_HALVINGS):
-            moved, moved_logs = objective(coefficients + step)
-            if moved > present:
-                break
-            step /= 2
-        else:
-            break
-        coefficients, present, logs = coefficients + step, moved, moved_logs
+        return gradient, design.T @ (design * (shares * bends)[:, None]) + np.diag(prior)
+
+    coefficients, information = climb(
+        objective, derivatives, start, lambda step: float(np.abs(design @ step).max()), _MOST_MOVED
+    )
     return coefficients, information * weights.sum()
 
 

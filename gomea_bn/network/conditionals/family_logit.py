@@ -21,20 +21,15 @@ from gomea_bn.network.conditionals.kind import (
     FurtherRows,
     LineDensity,
 )
+from gomea_bn.network.conditionals.newton import LEAST_GAIN, climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
 from gomea_bn.network.parts import WithTables
 
-MOST_STEPS = 100
 # by how much log odds of a row may change in a step
 _MOST_MOVED = 10.0
-MOST_HALVINGS = 40
-# expected gain of a step, in nats of a row, below which there are no more
-LEAST_GAIN = 1e-9
-# share of the mean information that keeps the sums of rows regular: constants of all levels may move together
-RIDGE = 1e-9
-# more than rounding takes from the information of sure rows
-LEAST_RIDGE = 1e-12
+# tenfold increases of the ridge, which keep steps short where rows say little
+_MOST_RIDGES = 14
 _NUMBERS = ("coefficients", "constants", "positions")
 # nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
 _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
@@ -164,32 +159,21 @@ class FamilyLogit(Fitted):
             logs = self._logs(design, parameters)
             return float(shares @ (targets * logs).sum(axis=1)), logs
 
-        likelihood, logs = of_rows(parameters)
-        for _ in range(MOST_STEPS):
-            gradient, information = derivatives(design, logs, self.positions, targets, shares)
-            ridge = RIDGE * np.trace(information) / len(parameters) + LEAST_RIDGE
-            step = _solved(information, gradient, ridge)
+        def moved(step: NDArray[np.float64]) -> float:
+            return float(
+                np.ptp(step[:n_levels] + self._indices(design, step).T @ self.positions, axis=1).max()
+            )
+
+        parameters, _ = climb(
+            of_rows,
+            lambda _, logs: derivatives(design, logs, self.positions, targets, shares),
+            parameters,
+            moved,
+            _MOST_MOVED,
+            n_ridges=_MOST_RIDGES,
             # a hundredth of a nat over all rows
-            if gradient @ step < max(0.01 / counts.sum(), LEAST_GAIN):
-                break
-            # what sure rows leave open would move by any amount, and keep all else where it is
-            # tenfold increases of the ridge, which keep steps short where rows say little
-            for _ in range(14):
-                moved = step[:n_levels] + self._indices(design, step).T @ self.positions
-                most = float(np.ptp(moved, axis=1).max())
-                if most <= _MOST_MOVED:
-                    break
-                ridge *= 10
-                step = _solved(information, gradient, ridge)
-            step *= min(1.0, _MOST_MOVED / max(most, LEAST_GAIN))
-            for _ in range(MOST_HALVINGS):
-                next_likelihood, next_logs = of_rows(parameters + step)
-                if next_likelihood > likelihood:
-                    break
-                step /= 2
-            else:
-                break
-            parameters, likelihood, logs = parameters + step, next_likelihood, next_logs
+            least_gain=max(0.01 / counts.sum(), LEAST_GAIN),
+        )
         return self._with_parameters(parameters)
 
     def counted(self, name: str, rows: FurtherRows) -> FamilyLogit:
@@ -198,7 +182,6 @@ class FamilyLogit(Fitted):
         Constants have no priors. A level without rows keeps its frequency.
         """
         indices, shares = self._slopes @ self._design(rows).T, rows.weights / rows.weights.sum()
-        constants, n_levels = self._moved_constants.copy(), len(self.constants)
 
         def at(constants: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             """Return the mean log likelihood of the frequencies but for a constant, and all probabilities."""
@@ -206,27 +189,18 @@ class FamilyLogit(Fitted):
             # the first level stands for the norm
             return float(wanted @ constants + shares @ (logs[:, 0] - constants[0])), np.exp(logs)
 
-        wanted = np.bincount(rows.levels(name), shares, minlength=n_levels)
-        before = shares @ np.exp(log_levels(indices, constants, self.positions))
+        def derivatives_at(
+            _: NDArray[np.float64], p: NDArray[np.float64]
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            means = shares @ p
+            return wanted - means, np.diag(means) - p.T @ (p * shares[:, None])
+
+        present = self._moved_constants
+        wanted = np.bincount(rows.levels(name), shares, minlength=len(present))
+        before = shares @ np.exp(log_levels(indices, present, self.positions))
         is_seen = wanted > 0
         wanted = np.where(is_seen, wanted * before[is_seen].sum(), before)
-        likelihood, p = at(constants)
-        for _ in range(MOST_STEPS):
-            gradient, means = wanted - shares @ p, shares @ p
-            information = np.diag(means) - p.T @ (p * shares[:, None])
-            # all constants may move together
-            step = _solved(information, gradient, RIDGE * np.trace(information) / n_levels + LEAST_RIDGE)
-            if gradient @ step < LEAST_GAIN:
-                break
-            step *= min(1.0, _MOST_MOVED / max(float(np.ptp(step)), LEAST_GAIN))
-            for _ in range(MOST_HALVINGS):
-                moved_likelihood, moved_p = at(constants + step)
-                if moved_likelihood > likelihood:
-                    break
-                step /= 2
-            else:
-                break
-            constants, likelihood, p = constants + step, moved_likelihood, moved_p
+        constants, _ = climb(at, derivatives_at, present, lambda step: float(np.ptp(step)), _MOST_MOVED)
         return self._with_parameters(np.concatenate([constants, self._slopes.ravel()]))
 
     @property
@@ -378,15 +352,6 @@ def derivatives(
         for i, of_crossed in enumerate(crossed)
     ]
     return gradient, np.block([[of_constants, *crossed], *rows])
-
-
-def _solved(
-    information: NDArray[np.float64], gradient: NDArray[np.float64], ridge: float
-) -> NDArray[np.float64]:
-    """Return the step of Newton's method with a ridge."""
-    return np.asarray(
-        scipy.linalg.solve(information + ridge * np.eye(len(gradient)), gradient, assume_a="pos")
-    )
 
 
 class _OfLevels(LineDensity):

@@ -95,6 +95,25 @@ def test_many_further_rows_draw_the_mean_to_them(seed: int) -> None:
     assert moved.dispersion == counts.dispersion
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_the_mean_is_that_of_the_rows_and_effects_stay(seed: int, value: float) -> None:
+    network = network_of(seed)
+    counts, facts = counts_of(network), network.families["y"].facts
+    rows = random_rows(network, 40, seed)
+    rows["y"] = np.where(np.arange(40) < 30, value, 5.0) + 0.2
+    weights = np.linspace(100.0, 300.0, 40)
+    further = FurtherRows(Columns(rows), weights, 1.0, 50.0, 50, facts, 1.0, lambda: Columns(rows))
+    moved = counts.counted("y", further)
+    design = np.column_stack([np.ones(40), moved.terms.of_rows(Columns(rows), facts.scales, facts.n_levels)])
+    # half a row of one on either side
+    assert weights @ np.exp(design @ moved.coefficients) == pytest.approx(
+        weights @ np.round(rows["y"]), rel=1e-3, abs=1.0
+    )
+    np.testing.assert_array_equal(moved.coefficients[1:], counts.coefficients[1:])
+    assert moved.dispersion == counts.dispersion
+
+
 @pytest.mark.parametrize("size", [np.inf, 1.5])
 def test_the_fit_is_the_maximum_of_the_posterior(size: float) -> None:
     generator = np.random.default_rng(0)
