@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
 
-from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn import MOGOMEA
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
 
