@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.learning.averaging.line_scales import RepeatedValues, least_scale, log_steps
 from gomea_bn.learning.averaging.stacks import LEAST_GAIN, Member
-from gomea_bn.network.conditionals.basis import PRIOR_ROWS
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, log_density_around, relative_widths
 from gomea_bn.network.conditionals.kind import joint_groups
 from gomea_bn.network.conditionals.scales import (
@@ -33,6 +32,7 @@ from gomea_bn.problems.column_functions import (
 )
 from gomea_bn.problems.curve_models import CurveModel
 from gomea_bn.problems.curves import CurveSizes
+from gomea_bn.problems.priors import PRIOR_ROWS
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3
@@ -54,8 +54,8 @@ _LEAST_WIDTH_PRECISION = 1.0
 _WIDTH_STEPS, _MOST_HALVINGS, _LEAST_STEP = 30, 8, 1e-4
 # precision of a coefficient that stays 0
 _NEVER = 1e12
-# by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise
-_TOLERANCE = 0.01
+# by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise or in log odds
+TOLERANCE = 0.01
 # root mean square distance of places from normal scores beyond which functions are those of the scores, and the most
 # knots of these
 _MOST_SHIFT = 0.1
@@ -516,7 +516,7 @@ class _ScaledFit:
     ) -> Member:
         """Return the sum of effects."""
         noise, least = self.noise, self.least
-        tolerance = _TOLERANCE * max(float(noise.scales.min()), least)
+        tolerance = TOLERANCE * max(float(noise.scales.min()), least)
         terms, of_terms = design.effects(self.coefficients, places, tolerance)
         effects = FamilyEffects(
             parents,
@@ -532,7 +532,7 @@ class _ScaledFit:
         if self.widths is not None:
             # the mean log width is 0
             of_widths = np.concatenate([[0.0], noise.coefficients])
-            width_terms, heights = self.widths.effects(of_widths, places, _TOLERANCE)
+            width_terms, heights = self.widths.effects(of_widths, places, TOLERANCE)
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, self.left_out)
 

@@ -18,7 +18,6 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.network.conditionals.kind import (
     LEAST_MASS,
     LEAST_PROBABILITY,
@@ -31,6 +30,7 @@ from gomea_bn.network.conditionals.kind import (
 )
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
+from gomea_bn.problems.priors import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.runtime.jit import kernel, read_only
 from gomea_bn.runtime.kernels import exponentials, vector_product
 
