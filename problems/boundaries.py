@@ -17,8 +17,6 @@ from gomea_bn.problems.family_scorer import FamilyScorer, graph_families, new_sc
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
-    BoundaryGraph,
-    BoundaryWork,
     decode,
     shortfall,
 )
@@ -72,10 +70,11 @@ class BoundaryProblem(RealProblem):
             raise GomeaBnError("No variable has a cut point that could move.")
         self._sorted = {v: variables[v].ranks for v in self._given_cuts if n_genes[v]}
         n_cuts = [len(self._sorted[v].cuts) if n_genes[v] else 0 for v in range(len(variables))]
-        self._columns = self._boundary_columns(n_genes, n_cuts, limits)
         members = [[*parents_of_v, v] for v, parents_of_v in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
-        self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
+        self._columns = self._boundary_columns(
+            n_genes, n_cuts, limits, (*_compressed(members), *_compressed(touched))
+        )
         self.lower = np.zeros(self.n_variables)
         self.upper = np.repeat(np.array(n_cuts, np.float64) - 1.0, n_genes)
         self.initial_range = (self.lower, self.upper)
@@ -86,9 +85,14 @@ class BoundaryProblem(RealProblem):
         ]
 
     def _boundary_columns(
-        self, n_genes: Sequence[int], n_cuts: Sequence[int], limits: CutLimits
+        self,
+        n_genes: Sequence[int],
+        n_cuts: Sequence[int],
+        limits: CutLimits,
+        graph: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     ) -> BoundaryColumns:
-        """Return the columns for kernels, from the numbers of genes and of possible cuts by variable."""
+        """Return the columns for kernels, from numbers of genes and of possible cuts by variable, and the graph."""
+        first_member, members, first_touched, touched = graph
         n = len(self.variables)
         interval_score = IntervalScore(self.method, self.rule)
         ranks = np.zeros((n, self._scorer.n_rows), np.int32)
@@ -127,6 +131,10 @@ class BoundaryProblem(RealProblem):
             min_width=min_width,
             min_tied_width=min_tied_width,
             min_rows=float(limits.min_bin_count),
+            first_member=first_member,
+            members=members,
+            first_touched=first_touched,
+            touched=touched,
         )
 
     def kernel_data(self, n_threads: int) -> list[BoundaryData]:
@@ -138,16 +146,13 @@ class BoundaryProblem(RealProblem):
             per_thread.append(
                 BoundaryData(
                     columns=self._columns,
-                    graph=self._graph,
                     rows=rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
                     rule=self.rule,
                     scratch=new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
-                    work=BoundaryWork(
-                        indices=np.zeros(self.n_variables, np.int64),
-                        coded=np.full(self.n_variables, -1, np.int64),
-                        bin_of_rank=np.zeros(most, np.uint8),
-                        due=np.zeros(self.n_terms, np.uint8),
-                    ),
+                    indices=np.zeros(self.n_variables, np.int64),
+                    coded=np.full(self.n_variables, -1, np.int64),
+                    bin_of_rank=np.zeros(most, np.uint8),
+                    due=np.zeros(self.n_terms, np.uint8),
                 )
             )
         return per_thread

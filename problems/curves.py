@@ -37,11 +37,11 @@ from gomea_bn.problems.kernels.curves import (
 from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM
 from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
 from gomea_bn.problems.logits_and_counts import logit_data, new_logit_scratch, no_counts, no_logits
+from gomea_bn.problems.priors import PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.transforms_and_tails import (
     LEAST_DEVIATION,
     N_TARGETS,
-    PRIOR_SQUARES,
     new_tail_scratch,
     new_transform_scratch,
     no_tails,
@@ -69,8 +69,6 @@ _BLOCK_NUMBERS = 1 << 24
 _WIDTHS = (1.0, 10.0, 100.0)
 # of the least rough curve, for each prior: lines, lines in units, and smooth curves
 _CURVE_PRECISIONS = (*(np.inf for _ in _WIDTHS), np.inf, CURVE_PRECISION)
-# prior rows of the variance of residuals
-_PRIOR_ROWS = 1.0
 
 
 class _Pair(NamedTuple):
@@ -212,7 +210,7 @@ def _of_rows(
             # a probability has no units
             if False in variable.shape.measures:
                 targets[:, v, 1], least[:, v, 1], alone[v, 1] = _in_own_units(variable)
-    unexplained = np.where(alone > -np.inf, PRIOR_SQUARES + least.sum(axis=0), 1.0)
+    unexplained = np.where(alone > -np.inf, PRIOR_VARIANCE + least.sum(axis=0), 1.0)
     flat = targets.reshape(n_rows, -1)
     sums, products, with_targets = np.zeros(size), np.zeros((size, size)), np.zeros((size, flat.shape[1]))
     n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
@@ -258,7 +256,7 @@ def _of_rows(
     keys = np.random.default_rng(FIXED_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
     logits, counts = logit_data(variables, functions)
     tails = tail_data(variables, functions, targets[:, :, 1], least, terms)
-    squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + _PRIOR_ROWS
+    squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + PRIOR_ROWS
     return CurveData(
         products=products,
         with_targets=with_targets.reshape(size, n, N_TARGETS),

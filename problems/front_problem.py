@@ -25,7 +25,6 @@ from gomea_bn.problems.kernels.front import (
     ExpertRows,
     FrontData,
     FrontRules,
-    UserObjectives,
 )
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.kernels.target import TargetRows
@@ -354,18 +353,20 @@ class FrontProblem(StructureProblem):
             thread = len(self._front_data)
             rows = self._expert_rows
             scratch = new_scratch(max(rows.codes.shape[1], self.scorer.n_rows), self.scorer.max_cardinality)
-            exchange = UserObjectives(0, np.zeros(self.n_variables, np.int16), np.zeros(len(self._functions)))
+            genotype, values = np.zeros(self.n_variables, np.int16), np.zeros(len(self._functions))
+            address = 0
             if self._functions:
-                callee = self._callable(exchange)
-                self._callables.append(callee)
-                exchange = exchange._replace(address=id(callee))
+                self._callables.append(self._callable(genotype, values))
+                address = id(self._callables[-1])
             self._front_data.append(
                 FrontData(
                     structures[thread],
                     rows._replace(scratch=scratch),
                     self._target_rows(),
-                    exchange,
                     self.front_rules,
+                    address,
+                    genotype,
+                    values,
                 )
             )
         per_thread = []
@@ -383,10 +384,10 @@ class FrontProblem(StructureProblem):
         self._expert_caches.reserve(n_more)
         self._target_caches.reserve(n_more)
 
-    def _callable(self, exchange: UserObjectives) -> Callable[[], None]:
-        """Return the function without arguments that kernels call; it must not raise."""
+    def _callable(self, genotype: NDArray[np.int16], values: NDArray[np.float64]) -> Callable[[], None]:
+        """Return the function without arguments that kernels call: it fills `values`, and must not raise."""
         errors, functions = self._errors, self._functions
-        view = exchange.genotype.view()
+        view = genotype.view()
         view.flags.writeable = False
 
         def call() -> None:
@@ -397,9 +398,9 @@ class FrontProblem(StructureProblem):
                         raise GomeaBnError(
                             f"The objective {name!r} returned {value}; it must return a finite number."
                         )
-                    exchange.values[k] = value
+                    values[k] = value
             except BaseException as error:
-                exchange.values[:] = np.inf
+                values[:] = np.inf
                 errors.append(error)
 
         return call

@@ -16,12 +16,12 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.kernels.score import (
     BDEU,
     DIRICHLET,
-    LEAST_GAIN,
     LIKELIHOOD,
     ScoreRule,
     default_score,
     expected_score,
 )
+from gomea_bn.runtime.limits import ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def is_gain(gain: float, score: float) -> bool:
 
 def rounding(score: float) -> float:
     """Return the size of differences that count as rounding of a score."""
-    return LEAST_GAIN * max(1.0, abs(score))
+    return ROUNDING * max(1.0, abs(score))
 
 
 def scoring_method(

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
-from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
+from gomea_bn.problems.kernels.structure import StructureData, StructureRules
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parents import ParentLibraries, ParentPricer
 from gomea_bn.runtime.checkpoints import fill
@@ -296,24 +296,10 @@ class StructureProblem(CompiledProblem):
         # a view's key changes when another policy gets its index, unlike its number
         return column, int(rows.child_key[view])
 
-    def _work(self) -> StructureWork:
-        n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
-        return StructureWork(
-            dirty=np.zeros(words, np.uint64),
-            todo=np.zeros(words, np.uint64),
-            seen=np.zeros(words, np.uint64),
-            remaining=np.zeros((n, words), np.uint64),
-            stack=np.zeros(n, np.int64),
-            state=np.zeros(n, np.int64),
-            roots=np.zeros(n, np.int64),
-            added_parent=np.zeros(edges, np.int64),
-            added_child=np.zeros(edges, np.int64),
-            views=np.zeros(n + 1, np.int64),
-        )
-
     def kernel_data(self, n_threads: int) -> list[StructureData]:
         """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
         scorer = self.scorer
+        n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
         while len(self._data) < n_threads:
             shared, writable = scorer.cache_pair(len(self._data), n_threads)
             self._data.append(
@@ -324,7 +310,16 @@ class StructureProblem(CompiledProblem):
                     scratch=scorer.new_scratch(),
                     shared=shared,
                     writable=writable,
-                    work=self._work(),
+                    dirty=np.zeros(words, np.uint64),
+                    todo=np.zeros(words, np.uint64),
+                    seen=np.zeros(words, np.uint64),
+                    remaining=np.zeros((n, words), np.uint64),
+                    stack=np.zeros(n, np.int64),
+                    state=np.zeros(n, np.int64),
+                    roots=np.zeros(n, np.int64),
+                    added_parent=np.zeros(edges, np.int64),
+                    added_child=np.zeros(edges, np.int64),
+                    views=np.zeros(n + 1, np.int64),
                 )
             )
         pairs = [scorer.cache_pair(thread, n_threads) for thread in range(n_threads)]

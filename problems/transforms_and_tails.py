@@ -24,12 +24,11 @@ from gomea_bn.problems.kernels.transforms import (
     TransformScratch,
     transform_gain,
 )
+from gomea_bn.problems.priors import PRIOR_VARIANCE
 from gomea_bn.problems.scored_variables import ScoredVariable
 
 N_TARGETS = 2
 """Forms of a column that follows curves: its normal scores, and its own units."""
-PRIOR_SQUARES = 0.02
-"""Prior of the squares of residuals, relative to the variance of the column."""
 LEAST_DEVIATION = 1e-3
 """Least width of noise, relative to that of the column."""
 
@@ -164,7 +163,7 @@ def set_transform(
     data.slopes[v, :n_parts, :size] = slopes
     data.rows[v, :n_parts] = np.bincount(part, minlength=n_parts)
     data.least[v, :size, :size] = slopes.T @ (slopes * of_parts[:, None])
-    data.least[v, 0, 0] += PRIOR_SQUARES
+    data.least[v, 0, 0] += PRIOR_VARIANCE
     data.precisions[v, 1:size] = prior_precisions(functions.roughness[1:size], CURVE_PRECISION)
 
 

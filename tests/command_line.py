@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
 # runs a command whose learner says on standard error when its first generation is done

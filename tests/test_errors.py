@@ -21,10 +21,12 @@ from gomea_bn import (
     BayesNetEnsemble,
     BayesNetLearner,
     BayesNetRegressor,
+    GomeaBnError,
+    GomeaBnWarning,
     ParetoBayesNetLearner,
     read_table,
 )
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, check_number
+from gomea_bn.errors import Option, Setting, check_integer, check_number
 from gomea_bn.texts import counted, listed, percent
 
 

@@ -17,8 +17,7 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.optimize import minimize
 
-from gomea_bn import Checkpoint, GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import Checkpoint, GomeaBnError, GomeaBnWarning
 from gomea_bn.problems.continuous import sphere
 from gomea_bn.pymoo import GOMEA, RVGOMEA, as_problem
 from gomea_bn.runtime import checkpoints

@@ -228,7 +228,11 @@ class DiscreteSearch(Scheme, ABC):
 
 @dataclass
 class DiscretePopulation:
-    """One population of the scheme, with the generators of its blocks."""
+    """One population of the scheme, with the generators of its blocks.
+
+    For one objective it has the means of violations and objectives, for several its number of clusters and that of
+    generations since the archive's latest addition.
+    """
 
     data: PopulationData
     sampler: np.random.Generator
@@ -237,6 +241,9 @@ class DiscretePopulation:
     active: bool = True
     # duration of the latest generation, or an estimate
     seconds: float = field(default=np.inf)
+    mean: tuple[float, float] = (np.inf, np.inf)
+    n_clusters: int = 1
+    stalled: int = 0
 
     @property
     def size(self) -> int:
@@ -304,11 +311,11 @@ class DiscreteRun(MultiStartRun):
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
         self.refiner: Refiner | None = problem.refiner(self.stop.flag)
 
-    @abstractmethod
     def _new_population(
         self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
     ) -> DiscretePopulation:
-        """Return a population of the subclass's own kind."""
+        """Return a population of these solutions."""
+        return DiscretePopulation(data, sampler, generators)
 
     @abstractmethod
     def _initialise(self, population: Any, cost_bound: int) -> None:

@@ -23,7 +23,7 @@ from gomea_bn.algorithms.discrete_run import (
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import LinkageModel, linkage_model
-from gomea_bn.operators.mixing import MixingWork, PopulationData, initialise_range, vary_range
+from gomea_bn.operators.mixing import MixingWork, initialise_range, vary_range
 from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State
@@ -100,32 +100,16 @@ class GOMEA(DiscreteSearch):
         return GomeaRun(self, problem, limits, **options)
 
 
-@dataclass
-class _Population(DiscretePopulation):
-    """A population with the means of its violations and objectives."""
-
-    mean: tuple[float, float] = (np.inf, np.inf)
-
-    def update_mean(self) -> None:
-        """Take the mean of violations and objectives as they are now."""
-        self.mean = (float(self.data.violations.mean()), float(self.data.objectives[:, 0].mean()))
-
-
 class GomeaRun(DiscreteRun, EliteRun):
     """One run of GOMEA; see `DiscreteSearch.run`."""
 
-    populations: list[_Population]
+    populations: list[DiscretePopulation]
 
     def __init__(self, settings: GOMEA, problem: CompiledProblem, limits: Limits, **options: Any) -> None:
         immediate = settings.elite_update == "immediate"
         super().__init__(settings, problem, limits, immediate=immediate, **options)
         self.refined_solutions = settings.refine
         self._refined_at = 0
-
-    def _new_population(
-        self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
-    ) -> _Population:
-        return _Population(data, sampler, generators)
 
     def state(self) -> State:
         """Return all that the rest of the run depends on, between two generations."""
@@ -136,18 +120,18 @@ class GomeaRun(DiscreteRun, EliteRun):
         super().restore(state)
         self._refined_at = state["refined_at"]
 
-    def _population_state(self, population: _Population) -> State:
+    def _population_state(self, population: DiscretePopulation) -> State:
         """Return a population as plain values and arrays."""
         return {**super()._population_state(population), "mean": population.mean}
 
-    def _population_of(self, saved: State, size: int) -> _Population:
+    def _population_of(self, saved: State, size: int) -> DiscretePopulation:
         """Return the population of `_population_state`, which has `size` solutions."""
-        population: _Population = super()._population_of(saved, size)
+        population: DiscretePopulation = super()._population_of(saved, size)
         violation, objective = saved["mean"]
         population.mean = (violation, objective)
         return population
 
-    def _initialise(self, population: _Population, cost_bound: int) -> None:
+    def _initialise(self, population: DiscretePopulation, cost_bound: int) -> None:
         rules = self._rules(population.size)
 
         def block(
@@ -157,7 +141,7 @@ class GomeaRun(DiscreteRun, EliteRun):
 
         self._run(population, "initialise", cost_bound, block)
 
-    def _vary(self, population: _Population) -> None:
+    def _vary(self, population: DiscretePopulation) -> None:
         (linkage,) = self._learn_linkage(population, [slice(None)])
         rules = self._rules(population.size)
         self._enlarge_works(len(linkage.starts), 0)
@@ -170,7 +154,9 @@ class GomeaRun(DiscreteRun, EliteRun):
         self._run(population, "vary", self._cost_bound(len(linkage.starts)), block)
         population.generations += 1
 
-    def _run(self, population: _Population, work_kind: str, cost_bound: int, block_kernel: Any) -> None:
+    def _run(
+        self, population: DiscretePopulation, work_kind: str, cost_bound: int, block_kernel: Any
+    ) -> None:
         """Run one generation's blocks, then count evaluations and update the best solution, mean and parents."""
         turn = self._begin(population, cost_bound)
 
@@ -190,9 +176,9 @@ class GomeaRun(DiscreteRun, EliteRun):
             self.note_best(population, slice(n_counted))
         if population.finished:
             np.copyto(population.data.parents, population.data.genotypes)
-            population.update_mean()
+            _take_mean(population)
 
-    def _refine(self, population: _Population) -> None:
+    def _refine(self, population: DiscretePopulation) -> None:
         refiner, data = self.refiner, population.data
         if refiner is None or self.refined_solutions == "none" or not population.finished:
             return
@@ -207,9 +193,9 @@ class GomeaRun(DiscreteRun, EliteRun):
         for i in chosen:
             while self._may_refine(refiner) and self._improve(population, refiner, i):
                 pass
-        population.update_mean()
+        _take_mean(population)
 
-    def _improve(self, population: _Population, refiner: Refiner, i: int) -> bool:
+    def _improve(self, population: DiscretePopulation, refiner: Refiner, i: int) -> bool:
         """Refine solution i, which stays as it was unless it improves; returns whether it did."""
         data = population.data
         former = self._refined(population, refiner, i)
@@ -221,3 +207,9 @@ class GomeaRun(DiscreteRun, EliteRun):
         data.parents[i] = data.genotypes[i]
         self.note_best(population, slice(i, i + 1))
         return True
+
+
+def _take_mean(population: DiscretePopulation) -> None:
+    """Take the mean of the violations and objectives of a population as they are now."""
+    data = population.data
+    population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))

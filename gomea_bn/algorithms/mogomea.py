@@ -227,14 +227,6 @@ class MOGOMEA(DiscreteSearch):
         return FrontRun(self, problem, limits, **options)
 
 
-@dataclass
-class _Population(DiscretePopulation):
-    """A population with its number of clusters and of generations since the archive's latest addition."""
-
-    n_clusters: int = 1
-    stalled: int = 0
-
-
 def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return objectives (n, m), with infinite ones one range beyond the finite ones, which stay comparable."""
     # objectives beyond this count as infinite, because sums of them would be
@@ -352,7 +344,7 @@ class _FrontResults(MultiStartRun):
 class FrontRun(_FrontResults, DiscreteRun):
     """One run of MOGOMEA; see `DiscreteSearch.run`."""
 
-    populations: list[_Population]
+    populations: list[DiscretePopulation]
 
     def __init__(self, settings: MOGOMEA, problem: CompiledProblem, limits: Limits, **options: Any) -> None:
         _check_no_target(limits)
@@ -398,29 +390,29 @@ class FrontRun(_FrontResults, DiscreteRun):
         filled(self._nearest, state["nearest"])
         self.history = history_of(state["history"])
 
-    def _population_state(self, population: _Population) -> State:
+    def _population_state(self, population: DiscretePopulation) -> State:
         """Return a population as plain values and arrays."""
         numbers = {"n_clusters": population.n_clusters, "stalled": population.stalled}
         return {**super()._population_state(population), **numbers}
 
-    def _population_of(self, saved: State, size: int) -> _Population:
+    def _population_of(self, saved: State, size: int) -> DiscretePopulation:
         """Return the population of `_population_state`, which has `size` solutions."""
-        population: _Population = super()._population_of(saved, size)
+        population: DiscretePopulation = super()._population_of(saved, size)
         population.n_clusters, population.stalled = saved["n_clusters"], saved["stalled"]
         return population
 
     def _new_population(
         self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
-    ) -> _Population:
+    ) -> DiscretePopulation:
         settings = self.settings
         first = settings.base_clusters or self.problem.n_objectives + 1
         n_clusters = min(first + len(self.populations), settings.max_clusters, len(data.parents))
-        return _Population(data, sampler, generators, n_clusters=n_clusters)
+        return DiscretePopulation(data, sampler, generators, n_clusters=n_clusters)
 
-    def _initialise(self, population: _Population, cost_bound: int) -> None:
+    def _initialise(self, population: DiscretePopulation, cost_bound: int) -> None:
         self._run_waves(population, _no_clusters(), initialise_front, "initialise", cost_bound)
 
-    def _vary(self, population: _Population) -> None:
+    def _vary(self, population: DiscretePopulation) -> None:
         clusters = self._learn_clusters(population)
         most_subsets = int(np.diff(clusters.subset_starts).max())
         self._enlarge_works(most_subsets, int(np.diff(clusters.member_starts).max()))
@@ -430,7 +422,7 @@ class FrontRun(_FrontResults, DiscreteRun):
         ]
         self._run_waves(population, clusters, vary_front, "vary", self._cost_bound(most_subsets))
 
-    def _refine(self, population: _Population) -> None:
+    def _refine(self, population: DiscretePopulation) -> None:
         refiner = self.refiner
         if refiner is None or not population.finished:
             return
@@ -444,7 +436,7 @@ class FrontRun(_FrontResults, DiscreteRun):
             self._note_finds(population)
             self.archive.adapt()
 
-    def _refine_and_offer(self, population: _Population, refiner: Refiner, i: int) -> None:
+    def _refine_and_offer(self, population: DiscretePopulation, refiner: Refiner, i: int) -> None:
         """Refine solution i and offer the result to the archive; keep it unless it is dominated or violates more."""
         data = population.data
         former = self._refined(population, refiner, i)
@@ -462,7 +454,7 @@ class FrontRun(_FrontResults, DiscreteRun):
         else:
             data.parents[i] = data.genotypes[i]
 
-    def _learn_clusters(self, population: _Population) -> Clusters:
+    def _learn_clusters(self, population: DiscretePopulation) -> Clusters:
         """Cluster a population and learn the linkage of each cluster."""
         objectives = _bounded(population.data.objectives)
         members, of_solution = balanced_clusters(objectives, population.n_clusters, population.sampler)
@@ -482,7 +474,7 @@ class FrontRun(_FrontResults, DiscreteRun):
         )
 
     def _run_waves(
-        self, population: _Population, clusters: Clusters, kernel: Any, work_kind: str, cost_bound: int
+        self, population: DiscretePopulation, clusters: Clusters, kernel: Any, work_kind: str, cost_bound: int
     ) -> None:
         """Run a generation in waves of blocks and merge finds, up to the first unfinished solution; then count.
 
@@ -560,7 +552,7 @@ class FrontRun(_FrontResults, DiscreteRun):
             capacity = 1 if self.immediate else self._find_capacity
             self._finds.append(new_archive(capacity, self.problem.n_variables, self.problem.n_objectives))
 
-    def _note_finds(self, population: _Population) -> None:
+    def _note_finds(self, population: DiscretePopulation) -> None:
         """Record that the archive has new members."""
         population.stalled = 0
         latest = int(self.front_works[0].clock[LATEST_ADDITION])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,6 @@ _CAPITAL_NAME = re.compile(r".*[a-z](Id|ID)")
 _LEAST_SIZE = 1.5
 
 
-class Likeness(NamedTuple):
-    """How alike the rows of a group are in a column.
-
-    `correlation` is the intraclass correlation, from 0 to 1, and `ratio` that of the mean squares between and within
-    groups, which is 1 by chance.
-    """
-
-    correlation: float
-    ratio: float
-
-
 def group_codes(series: pd.Series[Any], name: str) -> NDArray[np.int64]:
     """Return numbers of the groups that a column names, int64 (n_rows,); raises `GomeaBnError` for missing values."""
     import pandas as pd
@@ -56,8 +45,11 @@ def group_codes(series: pd.Series[Any], name: str) -> NDArray[np.int64]:
     return codes
 
 
-def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> Likeness:
+def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> tuple[float, float]:
     """Return how alike the rows of a group are, by the analysis of variance of ranks or of indicators of levels.
+
+    The first number is the intraclass correlation, from 0 to 1, and the second one the ratio of the mean squares
+    between and within groups, which is 1 by chance.
 
     `values` (n_rows,) are numbers as float64 or codes of levels as integers, none of them missing, and `groups` codes
     from 0 on. The estimate for groups of different sizes is that of Donner, "A review of inference procedures for the
@@ -67,10 +59,10 @@ def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> Likeness:
     sizes = np.bincount(groups)
     sizes, n_groups = sizes[sizes > 0], int(np.count_nonzero(sizes))
     if n_groups < 2 or n_groups == n_rows:
-        return Likeness(0.0, 1.0)
+        return 0.0, 1.0
     distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(distinct) < 2:
-        return Likeness(0.0, 1.0)
+        return 0.0, 1.0
     if values.dtype.kind == "f":
         # the middle of equal ranks
         ranks = (np.cumsum(counts) - (counts + 1) / 2)[codes] / n_rows
@@ -86,11 +78,11 @@ def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> Likeness:
     # sums of rounded numbers may miss zero
     within = max(total - between, 0.0)
     if within <= 1e-9 * total:
-        return Likeness(1.0, np.inf)
+        return 1.0, np.inf
     of_between, of_within = between / (n_groups - 1), within / (n_rows - n_groups)
     size = (n_rows - float((sizes**2.0).sum()) / n_rows) / (n_groups - 1)
     correlation = (of_between - of_within) / (of_between + (size - 1) * of_within)
-    return Likeness(min(max(correlation, 0.0), 1.0), of_between / of_within)
+    return min(max(correlation, 0.0), 1.0), of_between / of_within
 
 
 def doubts_about_groups(frame: pd.DataFrame) -> list[Note]:
@@ -161,10 +153,10 @@ def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, s
     least = 1 + 5.0 * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
     best = max(
         (
-            (found.correlation, str(rows.columns[v]))
+            (found[0], str(rows.columns[v]))
             for v in others
             if not _is_name_of_unit(str(rows.columns[v]))
-            and (found := _likeness_of(rows.iloc[:, v], codes)).ratio > least
+            and (found := _likeness_of(rows.iloc[:, v], codes))[1] > least
         ),
         default=(0.0, ""),
     )
@@ -192,18 +184,18 @@ def _stands_in_runs(series: pd.Series[Any]) -> bool:
     return bool(1 < n_values == n_runs and n_values * _LEAST_SIZE <= len(codes))
 
 
-def _likeness_of(series: pd.Series[Any], groups: NDArray[np.int64]) -> Likeness:
+def _likeness_of(series: pd.Series[Any], groups: NDArray[np.int64]) -> tuple[float, float]:
     """Return how alike the rows of a group are in a column of a frame, over the rows in which it is not missing."""
     import pandas as pd
 
     try:
         codes, distinct = pd.factorize(series)
     except TypeError:
-        return Likeness(0.0, 1.0)
+        return 0.0, 1.0
     is_known = codes >= 0
     # texts that differ in most rows say nothing
     if not is_known.any() or len(distinct) < 2:
-        return Likeness(0.0, 1.0)
+        return 0.0, 1.0
     if pd.api.types.is_numeric_dtype(series.dtype):
         known = series.to_numpy(np.float64, na_value=np.nan)[is_known]
         return likeness(known, groups[is_known])

@@ -81,7 +81,7 @@ def record_of_groups(table: Table) -> dict[str, Any]:
 def _rows_of_group(table: Table, codes: NDArray[np.int64]) -> int | None:
     """Return how many rows of a group count as independent ones, None for all."""
     correlations = sorted(
-        likeness(column.observed, codes[~column.is_missing]).correlation
+        likeness(column.observed, codes[~column.is_missing])[0]
         for column in table.columns
         if len(column.observed) and not column.is_constant
     )

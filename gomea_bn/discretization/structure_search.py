@@ -395,9 +395,10 @@ class Tabu(_StructureLearner):
         compile_structure_kernels()
         stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts():
-            result = tabu_search(scorer, rules, start, stop, self.tabu_length, self.patience, self.max_steps)
-        self._set_result(table, result.parents, result.score, self.scoring_method, result.stopped_by)
-        self.n_steps_ = result.n_steps
+            parents, score, self.n_steps_, stopped_by = tabu_search(
+                scorer, rules, start, stop, self.tabu_length, self.patience, self.max_steps
+            )
+        self._set_result(table, parents, score, self.scoring_method, stopped_by)
         return self
 
 
@@ -473,16 +474,6 @@ def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
         reach = further
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The best graph of a search, its score in nats, the number of moves, and the reason why the search ended."""
-
-    parents: Parents
-    score: float
-    n_steps: int
-    stopped_by: str
-
-
 def tabu_search(
     scorer: FamilyScorer,
     rules: EdgeRules,
@@ -491,8 +482,11 @@ def tabu_search(
     tabu_length: int = TABU_LENGTH,
     patience: int = PATIENCE,
     max_steps: int | None = None,
-) -> SearchResult:
-    """Return the best graph that the search visits from `start`, the parents of every column under fixed bins."""
+) -> tuple[Parents, float, int, str]:
+    """Return the best graph that the search visits from `start`, the parents of every column under fixed bins.
+
+    After it come its score in nats, the number of moves, and the reason why the search ended.
+    """
     parents = [set(columns) for columns in start]
     moves, n = EdgeMoves(scorer, rules), len(parents)
     # a pair that changed rests; at most half of all pairs do, so that some can change
@@ -506,21 +500,21 @@ def tabu_search(
         for c in due:
             stop.check_deadline()
             if stop.reason:
-                return SearchResult(best_parents, best, n_steps, stop.reason)
+                return best_parents, best, n_steps, stop.reason
             scores[c] = moves.price(c, parents[c])
         total = float(scores.sum())
         if is_gain(total - best, best):
             best, best_parents, idle = total, frozen_parents(parents), 0
         if idle >= patience:
-            return SearchResult(best_parents, best, n_steps, "patience")
+            return best_parents, best, n_steps, "patience"
         if max_steps is not None and n_steps >= max_steps:
-            return SearchResult(best_parents, best, n_steps, "max_steps")
+            return best_parents, best, n_steps, "max_steps"
         gains = moves.gains(parents)
         slack = rounding(best)
         gains[(rests_until > n_steps) & (total + gains <= best + slack)] = -inf
         highest = float(gains.max())
         if highest == -inf:
-            return SearchResult(best_parents, best, n_steps, "no_moves")
+            return best_parents, best, n_steps, "no_moves"
         first = int(np.argmax(gains >= highest - slack))
         kind, p, c = (int(i) for i in np.unravel_index(first, gains.shape))
         due = moves.make(parents, kind, p, c)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,16 +118,6 @@ class Recommendation:
     candidate: Candidate
     reason: str
     detail: str = ""
-
-
-class _Sizes(NamedTuple):
-    """Sizes of a network, and its loss; None where that is known only once the network has been built."""
-
-    n_edges: int
-    n_parameters: int | None
-    most_parents: int
-    left_out_loss: float | None
-    follows_conditionals: bool
 
 
 # share of the limit on free parameters above which the limit may hold a network back
@@ -289,28 +279,32 @@ class Front:
         """
         sizes = [self._sizes(index) for index in range(len(self))]
         frame = pd.DataFrame(self._values, columns=list(self.names))
-        frame["n_edges"] = [of_network.n_edges for of_network in sizes]
-        counts = [of_network.n_parameters for of_network in sizes]
+        n_edges, counts, most_parents, losses, follow_conditionals = zip(*sizes, strict=True)
+        frame["n_edges"] = n_edges
         frame["n_parameters"] = pd.array(counts, "Int64") if None in counts else counts
-        frame["most_parents"] = [of_network.most_parents for of_network in sizes]
-        if any(of_network.follows_conditionals for of_network in sizes):
-            frame["left_out_loss"] = np.array([of_network.left_out_loss for of_network in sizes], np.float64)
+        frame["most_parents"] = most_parents
+        if any(follow_conditionals):
+            frame["left_out_loss"] = np.array(losses, np.float64)
         if (rows := self.n_rows) is not None:
             counted = COMPLEXITY.name if COMPLEXITY.name in self.names else "n_parameters"
             frame["complexity_nats"] = frame[counted] * (np.log(rows) / 2 / rows)
         return frame.rename_axis("id")
 
-    def _sizes(self, index: int) -> _Sizes:
-        """Return what `to_frame` says of a network, which is built only if its parts have conditionals."""
+    def _sizes(self, index: int) -> tuple[int, int | None, int, float | None, bool]:
+        """Return what `to_frame` says of a network, which is built only if its parts have conditionals.
+
+        These are its edges, free parameters, most parents and left-out loss, and whether it follows conditionals. None
+        stands for what is known only once the network has been built.
+        """
         position = self._position(index)
         if position not in self._built and isinstance(self._networks, PooledNetworks):
             parts = self.network_parts(position)
             if not parts.has_conditionals:
                 n_edges, n_free, most_parents = parts.sizes
                 learns = parts.learns_conditionals
-                return _Sizes(n_edges, None if learns else n_free, most_parents, None, learns)
+                return n_edges, None if learns else n_free, most_parents, None, learns
         network = self.network(position)
-        return _Sizes(
+        return (
             len(network.edges),
             network.n_parameters,
             max(len(network.parents(name)) for name in network.names),

@@ -78,16 +78,9 @@ def joined_key(keys: Iterable[bytes]) -> bytes:
     return sha256(b"".join(keys)).digest()[:_KEY_BYTES]
 
 
-@dataclass(frozen=True)
-class BestCuts:
-    """The best cuts of a column, as indices of boundaries, int64 (k,), given the bins around it.
-
-    Values are scores in nats of these and of the present cuts, without what is the same for all cuts.
-    """
-
-    cuts: NDArray[np.int64]
-    value: float
-    present: float
+# the best cuts of a column given the bins around it, as indices of boundaries, int64 (k,), and the scores in nats of
+# these and of the present cuts, without what is the same for all cuts
+_BestCuts = tuple[NDArray[np.int64], float, float]
 
 
 @dataclass
@@ -102,7 +95,7 @@ class KnownScores:
 
     section: Section = NO_CHECKPOINT
     families: dict[bytes, float] = field(default_factory=dict)
-    best_cuts: dict[bytes, BestCuts] = field(default_factory=dict)
+    best_cuts: dict[bytes, _BestCuts] = field(default_factory=dict)
     codings: dict[bytes, tuple[Coded, list[NDArray[np.int64]]]] = field(default_factory=dict)
     n_readings: int = 0
     n_passes: int = 0
@@ -116,9 +109,9 @@ class KnownScores:
             "families": _joined(self.families),
             "scores": np.array(list(self.families.values()), np.float64),
             "columns": _joined(self.best_cuts),
-            "n_cuts": np.array([len(best.cuts) for best in cuts], np.int64),
-            "cuts": np.concatenate([np.empty(0, np.int64), *(best.cuts for best in cuts)]),
-            "values": np.array([(best.value, best.present) for best in cuts], np.float64).reshape(-1, 2),
+            "n_cuts": np.array([len(of_column) for of_column, *_ in cuts], np.int64),
+            "cuts": np.concatenate([np.empty(0, np.int64), *(of_column for of_column, *_ in cuts)]),
+            "values": np.array([scores for _, *scores in cuts], np.float64).reshape(-1, 2),
             "codings": [
                 {
                     "key": key.hex(),
@@ -137,7 +130,7 @@ class KnownScores:
         self.families = dict(zip(_split(state["families"]), state["scores"].tolist(), strict=True))
         cuts = np.split(state["cuts"], np.cumsum(state["n_cuts"])[:-1]) if len(state["n_cuts"]) else []
         self.best_cuts = {
-            key: BestCuts(of_column.copy(), float(value), float(present))
+            key: (of_column.copy(), float(value), float(present))
             for key, of_column, (value, present) in zip(
                 _split(state["columns"]), cuts, state["values"], strict=True
             )
@@ -716,7 +709,7 @@ class Climb:
 
     def _best_cuts(
         self, v: int, families: Sequence[_Family], tables: Sequence[NDArray[np.int64]]
-    ) -> BestCuts:
+    ) -> _BestCuts:
         """Return the best cuts of a column among its candidates, given the counts of the families around it."""
         column = self.rows.columns[v]
         assert column is not None
@@ -737,7 +730,7 @@ class Climb:
             shape,
         )
         chosen, value, now = cuts.best(self._limits(v), present)
-        return BestCuts(candidates[chosen], value, now)
+        return candidates[chosen], value, now
 
     def _near_gains(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:
         """Return the neighbours of a child's parents without those that lost much when they were last counted.
@@ -838,12 +831,12 @@ class Climb:
         """Return the best cuts of columns whose present cuts are worse."""
         moves = []
         for v, families in around.items():
-            best = self.rows.known.best_cuts[self._keys(families)]
-            gain = best.value - best.present
-            if gain > _LEAST_GAIN_OF_CUTS and is_gain(gain, best.value):
+            cuts, value, present = self.rows.known.best_cuts[self._keys(families)]
+            gain = value - present
+            if gain > _LEAST_GAIN_OF_CUTS and is_gain(gain, value):
                 changed = {v, *(c for c, parents in enumerate(self.parents) if v in parents)}
                 families_after = {c: self.parents[c] for c in sorted(changed)}
-                moves.append(Move("cuts", (v,), gain, families_after, best.cuts))
+                moves.append(Move("cuts", (v,), gain, families_after, cuts))
         return moves
 
     def _limits(self, v: int) -> CutLimits:

@@ -1,4 +1,4 @@
-"""Compiled search for an order within the layers of a drawing, see `gomea_bn.plots.layers`."""
+"""Compiled search for an order within the layers of a drawing, see `gomea_bn.plots.network_layout`."""
 
 from __future__ import annotations
 

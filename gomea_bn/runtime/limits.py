@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, is_real
 
 ROUNDING = 1e-10
-"""Share of an objective by which sums of the same terms in other orders differ, and which is no improvement."""
+"""Share of an objective, or nats, by which sums of the same terms in other orders differ, which is no improvement."""
 STOPPED_BY_USER = ("interrupt", "callback")
 """Values of `Result.stopped_by` after which no other search should follow."""
 

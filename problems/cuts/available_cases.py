@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.kernels import MISSING
 from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
-from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.runtime.limits import ROUNDING
 
 TableScore = Callable[[NDArray[np.int64], float, Sequence[bool]], float]
 """Score in nats of counts, int64 (n_observed, r), a number of parent configurations, and which members are discrete.
@@ -69,7 +69,7 @@ def _least_gain(whole: float, gains: Sequence[float]) -> int:
     """Return the position of the least gain of a part of the score `whole`, the first of equal ones."""
     weakest = 0
     for p, gain in enumerate(gains):
-        if gain < gains[weakest] - LEAST_GAIN * max(1.0, abs(whole)):
+        if gain < gains[weakest] - ROUNDING * max(1.0, abs(whole)):
             weakest = p
     return weakest
 

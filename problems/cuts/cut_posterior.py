@@ -12,6 +12,8 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, log_sum_ex
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 
 N_CELLS_OF_POSTERIOR = 100
+# most bins of a drawn column: draws take time that grows with it, and with the square of candidates
+MOST_DRAWN_BINS = 15
 
 # of smaller sums of floats too much is rounded to 0
 _LEAST_SUM = 1e-250

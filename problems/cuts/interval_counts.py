@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalTables, fill_cells
+from gomea_bn.problems.kernels.intervals import CandidateCells, fill_cells
 from gomea_bn.runtime.threads import in_spare_threads
 
 NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
@@ -76,7 +76,7 @@ class IntervalCounts:
         if any(table.counted.ndim == 2 for table in tables):
             self._of_cells = _with_totals(tables)
         else:
-            self._of_rows = IntervalTables(_codes(column, tables), row_of, self.shift)
+            self._codes, self._row_of = _codes(column, tables), row_of
         has_weights = self._of_cells is not None or any(table.weight != 1.0 for table in tables)
         self.weights = weights if has_weights else np.empty(0)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
@@ -109,7 +109,7 @@ class IntervalCounts:
             entries=np.empty(n_entries, np.int32),
             amounts=np.empty(n_entries, np.int32),
         )
-        fill_cells(self._of_rows, cells, self.counts)
+        fill_cells(self._codes, self._row_of, cells, self.counts)
         return cells
 
     def _added(self, cells_below: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:

@@ -43,7 +43,6 @@ from gomea_bn.problems.kernels.intervals import (
 )
 from gomea_bn.problems.kernels.score import (
     DIRICHLET,
-    LEAST_GAIN,
     LIKELIHOOD,
     N_CONCENTRATIONS,
     ScoreRule,
@@ -52,6 +51,7 @@ from gomea_bn.problems.kernels.score import (
     default_score,
 )
 from gomea_bn.problems.scores import ScoringMethod, log_factorials
+from gomea_bn.runtime.limits import ROUNDING
 
 N_CELLS = 400
 
@@ -449,7 +449,7 @@ class CutProblem:
                 break
             cells = self._counts.cells(column.cuts[indices], column.below[indices])
             value, latest = self._exact(cells, shaped=shaped)
-            if best is not None and value <= best.value + LEAST_GAIN * max(1.0, abs(value)):
+            if best is not None and value <= best.value + ROUNDING * max(1.0, abs(value)):
                 break
             best, chosen = PricedCuts(given.cut_points, value), indices
             if np.array_equal(latest, positions):

@@ -14,7 +14,7 @@ from gomea_bn.runtime.jit import kernel
 
 
 class BoundaryColumns(NamedTuple):
-    """The variables' values, and the genes that cut them; a variable whose cuts do not move has no gene."""
+    """The graph, the variables' values, and the genes that cut them; one whose cuts do not move has no gene."""
 
     first_gene: NDArray[np.int64]  # (n_nodes + 1,)
     ranks: NDArray[np.int32]  # (n_nodes, n_rows) index of a row's value among the distinct values
@@ -31,35 +31,23 @@ class BoundaryColumns(NamedTuple):
     # (n_nodes,) the same, for bins with more than two rows per distinct value
     min_tied_width: NDArray[np.float64]
     min_rows: float  # of a bin
-
-
-class BoundaryGraph(NamedTuple):
-    """The graph in compressed rows."""
-
     first_member: NDArray[np.int64]  # (n_nodes + 1,)
     members: NDArray[np.int64]  # of every family: parents, then the child
     first_touched: NDArray[np.int64]  # (n_nodes + 1,)
     touched: NDArray[np.int64]  # families that a variable's cuts enter
 
 
-class BoundaryWork(NamedTuple):
-    """Work space; mutated."""
+class BoundaryData(NamedTuple):
+    """One thread's problem; `rows` has one view per variable. That, `scratch` and what follows it are mutated."""
 
+    columns: BoundaryColumns
+    rows: RowData
+    rule: ScoreRule
+    scratch: ScoreScratch
     indices: NDArray[np.int64]  # (n_genes,) sorted cut indices of the solution at hand
     coded: NDArray[np.int64]  # (n_genes,) cut indices that `RowData.codes` and `constant` have; -1 for none
     bin_of_rank: NDArray[np.uint8]  # (most distinct values,)
     due: NDArray[np.uint8]  # (n_nodes,)
-
-
-class BoundaryData(NamedTuple):
-    """One thread's problem; `rows` has one view per variable, which is overwritten."""
-
-    columns: BoundaryColumns
-    graph: BoundaryGraph
-    rows: RowData
-    rule: ScoreRule
-    scratch: ScoreScratch
-    work: BoundaryWork
 
 
 @kernel
@@ -112,11 +100,11 @@ def shortfall(columns: BoundaryColumns, indices: NDArray[np.int64]) -> float:
 @kernel
 def _load(data: BoundaryData, v: int) -> None:
     """Bring the codes and the constant of a variable in line with its sorted cut indices."""
-    columns, rows, work = data.columns, data.rows, data.work
+    columns, rows = data.columns, data.rows
     first, end = columns.first_gene[v], columns.first_gene[v + 1]
     same = True
     for g in range(first, end):
-        if work.coded[g] != work.indices[g]:
+        if data.coded[g] != data.indices[g]:
             same = False
             break
     if same:
@@ -129,8 +117,8 @@ def _load(data: BoundaryData, v: int) -> None:
         next_edge, next_below = high, columns.ranks.shape[1]
         next_rank = columns.first_cut[v + 1] - columns.first_cut[v] + 1
         if first + b < end:
-            index = work.indices[first + b]
-            work.coded[first + b] = index
+            index = data.indices[first + b]
+            data.coded[first + b] = index
             next_edge = columns.cuts[columns.first_cut[v] + index]
             next_below = columns.below[columns.first_cut[v] + index]
             next_rank = index + 1
@@ -138,24 +126,24 @@ def _load(data: BoundaryData, v: int) -> None:
             constant -= columns.row_term[next_below - below]
         elif next_below > below and next_edge > edge:
             constant -= (next_below - below) * (log(next_edge - edge) - log_range)
-        work.bin_of_rank[rank:next_rank] = b
+        data.bin_of_rank[rank:next_rank] = b
         edge, below, rank = next_edge, next_below, next_rank
     rows.constant[v] = constant
     ranks = columns.ranks[v]
     codes = rows.codes[v]
     for i in range(ranks.shape[0]):
-        codes[i] = work.bin_of_rank[ranks[i]]
+        codes[i] = data.bin_of_rank[ranks[i]]
 
 
 @kernel
 def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
     """Score the families that are due and then the whole; return the number of scored families."""
-    graph, work = data.graph, data.work
+    columns = data.columns
     n_scored = 0
     total = 0.0
-    for f in range(work.due.shape[0]):
-        if work.due[f] != 0:
-            family = graph.members[graph.first_member[f] : graph.first_member[f + 1]]
+    for f in range(data.due.shape[0]):
+        if data.due[f] != 0:
+            family = columns.members[columns.first_member[f] : columns.first_member[f + 1]]
             for m in range(family.shape[0]):
                 _load(data, family[m])
             score = table_score(data.rows, data.rule, data.scratch, family, family.shape[0])
@@ -163,7 +151,7 @@ def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
             n_scored += 1
         total += solution.terms[f]
     solution.objectives[0] = -total
-    solution.violation[0] = shortfall(data.columns, work.indices)
+    solution.violation[0] = shortfall(columns, data.indices)
     return n_scored
 
 
@@ -172,8 +160,8 @@ def evaluate_boundaries(
     data: BoundaryData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Score every family; returns their number."""
-    decode(data.columns, solution.genotype, data.work.indices)
-    data.work.due[:] = 1
+    decode(data.columns, solution.genotype, data.indices)
+    data.due[:] = 1
     n_scored = _score_due(data, solution, journal)
     journal.counts[:] = 0
     return n_scored
@@ -184,9 +172,9 @@ def evaluate_boundaries_partial(
     data: BoundaryData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Score the families of the variables whose genes changed, and of their children; returns their number."""
-    columns, graph, work = data.columns, data.graph, data.work
-    decode(columns, solution.genotype, work.indices)
-    work.due[:] = 0
+    columns = data.columns
+    decode(columns, solution.genotype, data.indices)
+    data.due[:] = 0
     for k in range(journal.counts[GENES]):
         gene = journal.genes[k]
         if np.int64(floor(journal.gene_values[k])) == np.int64(floor(solution.genotype[gene])):
@@ -194,8 +182,8 @@ def evaluate_boundaries_partial(
         v = 0
         while columns.first_gene[v + 1] <= gene:
             v += 1
-        for t in range(graph.first_touched[v], graph.first_touched[v + 1]):
-            work.due[graph.touched[t]] = 1
+        for t in range(columns.first_touched[v], columns.first_touched[v + 1]):
+            data.due[columns.touched[t]] = 1
     return _score_due(data, solution, journal)
 
 

@@ -22,16 +22,16 @@ from gomea_bn.problems.kernels.cells import (
     set_sums,
     start_sums,
 )
+from gomea_bn.problems.kernels.logits import MOST_HALVINGS, MOST_STEPS
 from gomea_bn.runtime.jit import kernel, separate_kernel
 
 WHOLE, ESTIMATED, CONTINUED = 0, 1, 2
 """A count is fitted to some rows and then to all; its gain is estimated by some rows; an estimate goes on to all."""
 
 _FEWEST_ROWS = 40
-_MOST_STEPS, _STEPS_OF_SOME = 20, 5
+_STEPS_OF_SOME = 5
 # a step that promises fewer nats on all rows is the last one of a part
 _LEAST_PROMISE = 1.0
-_MOST_HALVINGS = 4
 LEAST_OF_AMOUNTS = 4.0
 """Least prior precision of the amount of a level, for a factor of 1."""
 
@@ -190,7 +190,7 @@ def count_gain(
             of_amounts[j] *= max(of_row, LEAST_OF_AMOUNTS)
             precisions[j] = 0.0 if of_amounts[j] > 0.0 else precisions[j] * of_row
     n_halvings, n_steps = 0, 0
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         items = Items(n_rows, n_parents, False)
         objective = _log_likelihood(counts, data, scratch, functions, child, items, number, is_whole)
         squares, amounts = 0.0, 0.0
@@ -203,13 +203,13 @@ def count_gain(
             # a step that went too far
             n_halvings += 1
             is_whole = True
-            nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
+            nearness = 0.25 if n_halvings < MOST_HALVINGS else 0.0
             for j in range(n_all):
                 present[j] = before[j] + nearness * (present[j] - before[j])
             if nearness == 0.0:
                 known = -np.inf
             continue
-        if n_halvings >= _MOST_HALVINGS:
+        if n_halvings >= MOST_HALVINGS:
             break
         n_halvings = 0
         known = objective

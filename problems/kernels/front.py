@@ -53,14 +53,6 @@ class ExpertRows(NamedTuple):
     writable: FamilyCache
 
 
-class UserObjectives(NamedTuple):
-    """One thread's exchange with Python; overwritten at every call."""
-
-    address: int  # of a callable without arguments that evaluates `genotype`; 0 = there are none
-    genotype: NDArray[np.int16]  # (l,)
-    values: NDArray[np.float64]  # (n_user,) set by Python
-
-
 class FrontRules(NamedTuple):
     """Kinds and constants of the objectives."""
 
@@ -79,8 +71,11 @@ class FrontData(NamedTuple):
     structure: StructureData
     expert: ExpertRows
     target: TargetRows
-    user: UserObjectives
     rules: FrontRules
+    # the exchange with Python: the address of a callable without arguments, 0 for none; every call overwrites arrays
+    user_address: int
+    genotype: NDArray[np.int16]  # (l,)
+    user_values: NDArray[np.float64]  # (n_user,) set by Python
 
 
 @kernel
@@ -156,8 +151,8 @@ def _cached_expert_term(data: FrontData, views: NDArray[np.int64], n_views: int)
 def _drop_unjudged(data: FrontData, solution: Solution, journal: Journal) -> None:
     """Drop the arcs of families that no objective judges; required arcs stay."""
     structure = data.structure
-    words = structure.work.dirty.shape[0]
-    for child in range(structure.work.roots.shape[0]):
+    words = structure.dirty.shape[0]
+    for child in range(structure.roots.shape[0]):
         if is_judged(structure, solution, data.target.variable, child):
             continue
         for w in range(words):
@@ -178,16 +173,15 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
     structure, rules = data.structure, data.rules
     if not rules.judges_all:
         _drop_unjudged(data, solution, journal)
-    work = structure.work
-    n = work.roots.shape[0]
+    n = structure.roots.shape[0]
     touched = 0
-    for w in range(work.dirty.shape[0]):
-        rest = work.dirty[w]
+    for w in range(structure.dirty.shape[0]):
+        rest = structure.dirty[w]
         while rest != ZERO:
             child = w * 64 + lowest_bit(rest)
             rest &= rest - ONE
             n_views = family_views(structure, solution, child)
-            views = work.views
+            views = structure.views
             if rules.has_misfit:
                 score = cached_family_score(
                     structure.rows,
@@ -218,10 +212,10 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         if rules.judges_all or is_judged(structure, solution, data.target.variable, i):
             parameters += solution.terms[n + i]
         distance += solution.terms[2 * n + i]
-    if data.user.address != 0:
+    if data.user_address != 0:
         for g in range(solution.genotype.shape[0]):
-            data.user.genotype[g] = solution.genotype[g]
-        call_python(data.user.address)
+            data.genotype[g] = solution.genotype[g]
+        call_python(data.user_address)
     for j in range(rules.kinds.shape[0]):
         kind = rules.kinds[j]
         if kind == MISFIT:
@@ -234,7 +228,7 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         elif kind == TARGET:
             solution.objectives[j] = target_loss(structure, solution, data.target)
         else:
-            solution.objectives[j] = data.user.values[kind - USER]
+            solution.objectives[j] = data.user_values[kind - USER]
     solution.violation[0] = max(0.0, parameters / rules.max_parameters - 1.0)
     return touched
 

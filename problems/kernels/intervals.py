@@ -12,18 +12,6 @@ from gomea_bn.problems.kernels.score import MOST_OF_PRODUCT, stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 
-class IntervalTables(NamedTuple):
-    """Counters of every row in the count tables of an interval, with the rows in ascending order of the column.
-
-    Counters are numbered consecutively: first the cells of all tables, then the totals of all table rows.
-    """
-
-    codes: NDArray[np.int32]  # (n_tables, n_rows) cell of a row in every table; -1 if the row does not count
-    # (n_counters,) counter of the total of a cell's table row; -1 if it is not counted
-    row_of: NDArray[np.int32]
-    shift: NDArray[np.int64]  # (n_counters,) amount by which a total is raised before the look-up
-
-
 class CandidateCells(NamedTuple):
     """Candidate cells between neighbouring candidate cuts, their counts sparse; `starts` and on are filled."""
 
@@ -106,9 +94,15 @@ class IntervalWork(NamedTuple):
 
 
 @kernel
-def fill_cells(tables: IntervalTables, cells: CandidateCells, counts: NDArray[np.int32]) -> None:
-    """Count the rows of every cell into its sparse entries; mutates `cells`, leaves `counts` at 0."""
-    codes, row_of = tables.codes, tables.row_of
+def fill_cells(
+    codes: NDArray[np.int32], row_of: NDArray[np.int32], cells: CandidateCells, counts: NDArray[np.int32]
+) -> None:
+    """Count the rows of every cell into its sparse entries; mutates `cells`, leaves `counts` at 0.
+
+    Counters are numbered consecutively: first the cells of all tables, then the totals of all table rows. `codes`
+    (n_tables, n_rows), with the rows in ascending order of the column, has the cell of a row in every table, -1 if the
+    row does not count, and `row_of` (n_counters,) the total of a cell's table row, -1 if it is not counted.
+    """
     entries, amounts = cells.entries, cells.amounts
     k = 0
     for c in range(cells.middles.shape[0]):

@@ -36,14 +36,14 @@ MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 
 N_OF_ITEM = 9
 """Numbers of an item apart from the probabilities of the levels."""
-_MOST_STEPS = 20
+MOST_STEPS = 20
 # a step that promises fewer nats is the last one
 _LEAST_PROMISE = 0.1
 # share of the promise of the last step from which the information is found anew
 _SLOW = 0.2
 # nats of steps after which the information of the evidence is found anew
 _NEAR = 1.0
-_MOST_HALVINGS = 4
+MOST_HALVINGS = 4
 # the same where levels have sums of their own, each step a quarter of the one before
 _MOST_QUARTERS = 8
 # limits of the factor of the prior precisions: effects on levels may be larger than those on numbers
@@ -519,7 +519,7 @@ def logit_gain(
     factor, effective, n_factors, width, of_levels = 1.0, 0.0, 0, 1.0, 0.0
     objective, known, promise, determinant, moved = 0.0, -np.inf, 0.0, 0.0, 0.0
     n_halvings, n_steps, is_whole, last = 0, 0, True, np.inf
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         _set_levels(scratch, n_all, n_levels, ends)
         objective = _log_likelihood(data, scratch, functions, child, items, ends, is_whole)
         squares, amounts = 0.0, 0.0
@@ -531,11 +531,11 @@ def logit_gain(
             # a step that went too far; with the information there the next ones go less far
             n_halvings += 1
             is_whole = True
-            nearness = 0.25 if n_halvings < _MOST_HALVINGS else 0.0
+            nearness = 0.25 if n_halvings < MOST_HALVINGS else 0.0
             for j in range(n_parameters):
                 present[j] = before[j] + nearness * (present[j] - before[j])
             continue
-        if n_halvings >= _MOST_HALVINGS:
+        if n_halvings >= MOST_HALVINGS:
             objective -= 0.5 * (factor * squares + amounts)
             break
         n_halvings = 0
@@ -719,7 +719,7 @@ def several_indices_gain(
         of_all += log(system[j, j])
     factor, width, n_factors, n_halvings, n_steps, known = 1.0, 1.0, 0, 0, 0, -np.inf
     objective, promise, occam = 0.0, 0.0, 0.0
-    for _ in range(2 * _MOST_STEPS):
+    for _ in range(2 * MOST_STEPS):
         squares, amounts = 0.0, 0.0
         for k in range(n_levels):
             for j in range(n_all):

@@ -12,6 +12,7 @@ from gomea_bn.data.kernels import MISSING, count_dense
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import bit_count
+from gomea_bn.runtime.limits import ROUNDING
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
@@ -669,9 +670,6 @@ def cache_merge(target: FamilyCache, source: FamilyCache) -> None:
 # slots of `ScoreScratch.statistics`
 FAMILIES_SCORED, CACHE_HITS = 0, 1
 
-# smallest improvement of a score that counts, relative to the score's size or in nats: smaller ones are rounding,
-# and would keep a search from ending
-LEAST_GAIN = 1e-10
 BLOCK = 2048
 # members with several values of a family whose configurations 64-bit integers can number
 MOST_MEMBERS = 64
@@ -879,7 +877,7 @@ def _least_gain(
             )
             without = _table_score(rows, rule, counts, observed, fewer, child, n_members > 2, of_levels)
         gain = score - without
-        if weakest < 0 or gain < least - LEAST_GAIN * max(1.0, abs(score)):
+        if weakest < 0 or gain < least - ROUNDING * max(1.0, abs(score)):
             weakest, least = p, gain
     return weakest, least, n_complete
 

@@ -31,9 +31,16 @@ class StructureRules(NamedTuple):
     random_order: bool  # whether cycles are broken in random order
 
 
-class StructureWork(NamedTuple):
-    """One thread's work space; W = words of a parent set."""
+class StructureData(NamedTuple):
+    """Everything that evaluation needs, for one thread; W = words of a parent set."""
 
+    rules: StructureRules
+    rows: RowData
+    score: ScoreRule
+    scratch: ScoreScratch
+    shared: ScoreCache
+    writable: ScoreCache
+    # work space
     dirty: NDArray[np.uint64]  # (W,)
     todo: NDArray[np.uint64]  # (W,)
     seen: NDArray[np.uint64]  # (W,)
@@ -44,18 +51,6 @@ class StructureWork(NamedTuple):
     added_parent: NDArray[np.int64]  # (E,)
     added_child: NDArray[np.int64]  # (E,)
     views: NDArray[np.int64]  # (N,)
-
-
-class StructureData(NamedTuple):
-    """Everything that evaluation needs, for one thread."""
-
-    rules: StructureRules
-    rows: RowData
-    score: ScoreRule
-    scratch: ScoreScratch
-    shared: ScoreCache
-    writable: ScoreCache
-    work: StructureWork
 
 
 @kernel
@@ -70,18 +65,18 @@ def _mark(flags: NDArray[np.uint64], variable: int) -> None:
 
 
 @kernel
-def _flip_arc(solution: Solution, journal: Journal, work: StructureWork, parent: int, child: int) -> None:
+def _flip_arc(solution: Solution, journal: Journal, data: StructureData, parent: int, child: int) -> None:
     """Add or remove an arc in the parent sets, and mark the child's family."""
-    words = work.dirty.shape[0]
+    words = data.dirty.shape[0]
     index = child * words + (parent >> 6)
     set_aux(solution, journal, index, solution.aux[index] ^ (ONE << np.uint64(parent & 63)))
-    _mark(work.dirty, child)
+    _mark(data.dirty, child)
 
 
 @kernel
 def drop_arc(data: StructureData, solution: Solution, journal: Journal, parent: int, child: int) -> None:
     """Remove an arc from the parent sets and from the genotype."""
-    _flip_arc(solution, journal, data.work, parent, child)
+    _flip_arc(solution, journal, data, parent, child)
     set_gene(solution, journal, data.rules.gene_of[parent, child], 0)
 
 
@@ -95,7 +90,7 @@ def view_of(rules: StructureRules, genotype: NDArray[np.int16], variable: int) -
 @kernel
 def _table_cells(data: StructureData, solution: Solution, child: int) -> float:
     """Return the number of cells of a variable's table."""
-    words = data.work.dirty.shape[0]
+    words = data.dirty.shape[0]
     cells = float(data.rows.cardinality[view_of(data.rules, solution.genotype, child)])
     for w in range(words):
         rest = solution.aux[child * words + w]
@@ -112,7 +107,7 @@ def _surplus_parent(
 ) -> int:
     """Return a parent that may be dropped: a random one, or the last in gene order; -1 if none may."""
     n = data.rules.bin_gene.shape[0]
-    words = data.work.dirty.shape[0]
+    words = data.dirty.shape[0]
     chosen = -1
     n_candidates = 0
     for parent in range(n):
@@ -150,7 +145,7 @@ def _coarsen_family(
 ) -> None:
     """Step the widest variable of a family, child included, to its next coarser policy; ties at random."""
     n = data.rules.bin_gene.shape[0]
-    words = data.work.dirty.shape[0]
+    words = data.dirty.shape[0]
     widest = -1
     widest_cardinality = 0
     n_widest = 0
@@ -171,11 +166,11 @@ def _coarsen_family(
 @kernel
 def _mark_with_children(data: StructureData, solution: Solution, variable: int) -> None:
     """Mark the families that a variable's discretization enters."""
-    words = data.work.dirty.shape[0]
-    _mark(data.work.dirty, variable)
+    words = data.dirty.shape[0]
+    _mark(data.dirty, variable)
     for child in range(data.rules.bin_gene.shape[0]):
         if has_arc(solution.aux, words, variable, child):
-            _mark(data.work.dirty, child)
+            _mark(data.dirty, child)
 
 
 @kernel
@@ -186,9 +181,9 @@ def _keep_limits(
 
     Where only required arcs are left, the family's bins are coarsened instead.
     """
-    words = data.work.dirty.shape[0]
+    words = data.dirty.shape[0]
     for w in range(words):
-        rest = data.work.dirty[w]
+        rest = data.dirty[w]
         while rest != ZERO:
             child = w * 64 + lowest_bit(rest)
             rest &= rest - ONE
@@ -208,9 +203,9 @@ def _keep_limits(
 
 
 @kernel
-def reaches(aux: NDArray[np.uint64], work: StructureWork, start: int, target: int) -> bool:
+def reaches(aux: NDArray[np.uint64], data: StructureData, start: int, target: int) -> bool:
     """Return whether `target` is an ancestor of `start`."""
-    words = work.dirty.shape[0]
+    words = data.dirty.shape[0]
     if words == 1:
         goal = ONE << np.uint64(target)
         todo = aux[start]
@@ -223,21 +218,21 @@ def reaches(aux: NDArray[np.uint64], work: StructureWork, start: int, target: in
             seen |= new
         return seen & goal != ZERO
     for w in range(words):
-        work.todo[w] = aux[start * words + w]
-        work.seen[w] = work.todo[w]
+        data.todo[w] = aux[start * words + w]
+        data.seen[w] = data.todo[w]
     w = 0
     while w < words:
-        if work.todo[w] == ZERO:
+        if data.todo[w] == ZERO:
             w += 1
             continue
-        node = w * 64 + lowest_bit(work.todo[w])
+        node = w * 64 + lowest_bit(data.todo[w])
         if node == target:
             return True
-        work.todo[w] &= work.todo[w] - ONE
+        data.todo[w] &= data.todo[w] - ONE
         for v in range(words):
-            new = aux[node * words + v] & ~work.seen[v]
-            work.seen[v] |= new
-            work.todo[v] |= new
+            new = aux[node * words + v] & ~data.seen[v]
+            data.seen[v] |= new
+            data.todo[v] |= new
             if new != ZERO and v < w:
                 w = v
     return False
@@ -268,22 +263,21 @@ def _next_parent(remaining: NDArray[np.uint64], random_order: bool, generator: n
 
 @kernel
 def _order_roots(data: StructureData, solution: Solution, generator: np.random.Generator) -> None:
-    """Fill ``work.roots``: childless variables first, then the rest; in index order or shuffled."""
-    work = data.work
-    words = work.dirty.shape[0]
-    n = work.roots.shape[0]
-    work.seen[:] = ZERO
+    """Fill ``data.roots``: childless variables first, then the rest; in index order or shuffled."""
+    words = data.dirty.shape[0]
+    n = data.roots.shape[0]
+    data.seen[:] = ZERO
     for child in range(n):
         for w in range(words):
-            work.seen[w] |= solution.aux[child * words + w]
+            data.seen[w] |= solution.aux[child * words + w]
     position = 0
     for has_children in range(2):
         for variable in range(n):
-            if np.int64((work.seen[variable >> 6] >> np.uint64(variable & 63)) & ONE) == has_children:
-                work.roots[position] = variable
+            if np.int64((data.seen[variable >> 6] >> np.uint64(variable & 63)) & ONE) == has_children:
+                data.roots[position] = variable
                 position += 1
     if data.rules.random_order:
-        shuffle(generator, work.roots)
+        shuffle(generator, data.roots)
 
 
 @kernel
@@ -294,37 +288,36 @@ def _break_one_pass(
 
     Returns False if the walk had to stop because the closing arc is required and another one was dropped.
     """
-    work = data.work
-    words = work.dirty.shape[0]
-    n = work.roots.shape[0]
-    work.state[:] = UNSEEN
+    words = data.dirty.shape[0]
+    n = data.roots.shape[0]
+    data.state[:] = UNSEEN
     for r in range(n):
-        root = work.roots[r]
-        if work.state[root] != UNSEEN:
+        root = data.roots[r]
+        if data.state[root] != UNSEEN:
             continue
         top = 0
-        work.stack[0] = root
-        work.state[root] = ON_STACK
+        data.stack[0] = root
+        data.state[root] = ON_STACK
         for w in range(words):
-            work.remaining[0, w] = solution.aux[root * words + w]
+            data.remaining[0, w] = solution.aux[root * words + w]
         while top >= 0:
-            node = work.stack[top]
-            parent = _next_parent(work.remaining[top], data.rules.random_order, generator)
+            node = data.stack[top]
+            parent = _next_parent(data.remaining[top], data.rules.random_order, generator)
             if parent < 0:
-                work.state[node] = DONE
+                data.state[node] = DONE
                 top -= 1
-            elif work.state[parent] == UNSEEN:
+            elif data.state[parent] == UNSEEN:
                 top += 1
-                work.stack[top] = parent
-                work.state[parent] = ON_STACK
+                data.stack[top] = parent
+                data.state[parent] = ON_STACK
                 for w in range(words):
-                    work.remaining[top, w] = solution.aux[parent * words + w]
-            elif work.state[parent] == ON_STACK:
+                    data.remaining[top, w] = solution.aux[parent * words + w]
+            elif data.state[parent] == ON_STACK:
                 if data.rules.removable[data.rules.gene_of[parent, node]]:
                     drop_arc(data, solution, journal, parent, node)
                 else:
                     for t in range(top - 1, -1, -1):
-                        child, ancestor = work.stack[t], work.stack[t + 1]
+                        child, ancestor = data.stack[t], data.stack[t + 1]
                         if data.rules.removable[data.rules.gene_of[ancestor, child]]:
                             drop_arc(data, solution, journal, ancestor, child)
                             return False
@@ -343,33 +336,32 @@ def break_cycles(
 
 @kernel
 def family_views(data: StructureData, solution: Solution, child: int) -> int:
-    """Fill ``work.views`` with the views of a variable's parents in order, then its own; returns their number."""
-    work, rules = data.work, data.rules
-    words = work.dirty.shape[0]
+    """Fill ``data.views`` with the views of a variable's parents in order, then its own; returns their number."""
+    rules = data.rules
+    words = data.dirty.shape[0]
     n_views = 0
     for w in range(words):
         parents = solution.aux[child * words + w]
         while parents != ZERO:
-            work.views[n_views] = view_of(rules, solution.genotype, w * 64 + lowest_bit(parents))
+            data.views[n_views] = view_of(rules, solution.genotype, w * 64 + lowest_bit(parents))
             parents &= parents - ONE
             n_views += 1
-    work.views[n_views] = view_of(rules, solution.genotype, child)
+    data.views[n_views] = view_of(rules, solution.genotype, child)
     return n_views + 1
 
 
 @kernel
 def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> int:
     """Re-score the marked families, sum all terms in variable order, and return the number of re-scored families."""
-    work = data.work
     touched = 0
-    for w in range(work.dirty.shape[0]):
-        rest = work.dirty[w]
+    for w in range(data.dirty.shape[0]):
+        rest = data.dirty[w]
         while rest != ZERO:
             child = w * 64 + lowest_bit(rest)
             rest &= rest - ONE
             n_views = family_views(data, solution, child)
             score = cached_family_score(
-                data.rows, data.score, data.scratch, data.shared, data.writable, work.views, n_views
+                data.rows, data.score, data.scratch, data.shared, data.writable, data.views, n_views
             )
             set_term(solution, journal, child, -score)
             touched += 1
@@ -385,10 +377,10 @@ def follow_changes(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> None:
     """Bring parent sets up to the journal's gene changes, repair what these broke, and mark the touched families."""
-    rules, work = data.rules, data.work
+    rules = data.rules
     n_edges = rules.first.shape[0]
     n_changes = journal.counts[GENES]
-    work.dirty[:] = ZERO
+    data.dirty[:] = ZERO
     n_added = 0
     for k in range(n_changes):
         gene = journal.genes[k]
@@ -397,26 +389,26 @@ def follow_changes(
         i, j = rules.first[gene], rules.second[gene]
         old, new = journal.gene_values[k], solution.genotype[gene]
         if old == 1:
-            _flip_arc(solution, journal, work, i, j)
+            _flip_arc(solution, journal, data, i, j)
         elif old == 2:
-            _flip_arc(solution, journal, work, j, i)
+            _flip_arc(solution, journal, data, j, i)
         if new == 1:
-            _flip_arc(solution, journal, work, i, j)
-            work.added_parent[n_added], work.added_child[n_added] = i, j
+            _flip_arc(solution, journal, data, i, j)
+            data.added_parent[n_added], data.added_child[n_added] = i, j
             n_added += 1
         elif new == 2:
-            _flip_arc(solution, journal, work, j, i)
-            work.added_parent[n_added], work.added_child[n_added] = j, i
+            _flip_arc(solution, journal, data, j, i)
+            data.added_parent[n_added], data.added_child[n_added] = j, i
             n_added += 1
     for k in range(n_changes):
         gene = journal.genes[k]
         if gene >= n_edges:
             _mark_with_children(data, solution, rules.bin_variable[gene - n_edges])
     _keep_limits(data, solution, journal, generator)
-    words = work.dirty.shape[0]
+    words = data.dirty.shape[0]
     for a in range(n_added):
-        parent, child = work.added_parent[a], work.added_child[a]
-        if has_arc(solution.aux, words, parent, child) and reaches(solution.aux, work, parent, child):
+        parent, child = data.added_parent[a], data.added_child[a]
+        if has_arc(solution.aux, words, parent, child) and reaches(solution.aux, data, parent, child):
             break_cycles(data, solution, journal, generator)
             break
 
@@ -426,11 +418,11 @@ def build_graph(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> None:
     """Build parent sets from the genotype, repair them, and mark every family."""
-    rules, work = data.rules, data.work
+    rules = data.rules
     journal.counts[:] = 0
     solution.aux[:] = ZERO
     solution.violation[0] = 0.0
-    words = work.dirty.shape[0]
+    words = data.dirty.shape[0]
     for gene in range(rules.first.shape[0]):
         i, j = rules.first[gene], rules.second[gene]
         if solution.genotype[gene] == 1:
@@ -438,7 +430,7 @@ def build_graph(
         elif solution.genotype[gene] == 2:
             solution.aux[i * words + (j >> 6)] |= ONE << np.uint64(j & 63)
     for variable in range(rules.bin_gene.shape[0]):
-        _mark(work.dirty, variable)
+        _mark(data.dirty, variable)
     _keep_limits(data, solution, journal, generator)
     break_cycles(data, solution, journal, generator)
 

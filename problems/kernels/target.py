@@ -55,17 +55,17 @@ class TargetRows(NamedTuple):
 @kernel
 def is_judged(data: StructureData, solution: Solution, target: int, variable: int) -> bool:
     """Return whether a variable's family decides on the target given all others: its own and its children's do."""
-    return variable == target or has_arc(solution.aux, data.work.dirty.shape[0], target, variable)
+    return variable == target or has_arc(solution.aux, data.dirty.shape[0], target, variable)
 
 
 @kernel
 def _blanket_key(data: StructureData, solution: Solution, target: int) -> np.uint64:
     """Return a key of the judged families; keys of families are mixed so that their sum tells their parents apart."""
     total = np.uint64(0)
-    for child in range(data.work.roots.shape[0]):
+    for child in range(data.roots.shape[0]):
         if is_judged(data, solution, target, child):
             n_views = family_views(data, solution, child)
-            key = family_key(data.rows, data.work.views, n_views)
+            key = family_key(data.rows, data.views, n_views)
             key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
             total += key ^ (key >> np.uint64(29))
     return total if total != ZERO else np.uint64(1)
@@ -125,7 +125,7 @@ def _multiply_by_family(
     data: StructureData, target: TargetRows, n_views: int, place: int, n_values: int, n_left_out: float
 ) -> None:
     """Multiply the probabilities by those of a family; the target is the view at `place` of the family."""
-    rows, scratch, views = data.rows, data.scratch, data.work.views
+    rows, scratch, views = data.rows, data.scratch, data.views
     codes = rows.codes
     n_rows = codes.shape[1]
     kind = data.score.kind
@@ -284,8 +284,8 @@ def _crps(target: TargetRows, codes: NDArray[np.uint8], n_values: int, n_left_ou
 @kernel
 def _charge(data: StructureData, solution: Solution, target: TargetRows) -> float:
     """Return the costs in nats of the chosen cuts of the blanket's columns, and of the edges of judged families."""
-    words = data.work.dirty.shape[0]
-    n = data.work.roots.shape[0]
+    words = data.dirty.shape[0]
+    n = data.roots.shape[0]
     members = target.members
     members[:] = ZERO
     total = 0.0
@@ -312,11 +312,11 @@ def _loss(data: StructureData, solution: Solution, target: TargetRows) -> float:
     for t in range(n_values):
         target.probabilities[t] = 1.0
     n_families = 0
-    for child in range(data.work.roots.shape[0]):
+    for child in range(data.roots.shape[0]):
         if is_judged(data, solution, target.variable, child):
             n_views = family_views(data, solution, child)
             place = 0
-            while data.work.views[place] != own_view:
+            while data.views[place] != own_view:
                 place += 1
             _multiply_by_family(data, target, n_views, place, n_values, n_left_out)
             n_families += 1

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn.algorithms.archive import ElitistArchive
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import ElitistArchive, GomeaBnError
 from gomea_bn.operators.archive import canonical
 
 

@@ -16,12 +16,11 @@ from oracles import make_problem, random_variables
 from processor_time import at_most, interrupt_the_next_run, work_for
 from search_examples import shared_last_generations
 
-from gomea_bn import GOMEA, MOGOMEA, optimise
+from gomea_bn import GOMEA, MOGOMEA, GomeaBnError, LinkageTree, optimise
 from gomea_bn.algorithms.discrete_run import finished_prefix, stall_limit, variation_rules
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
+from gomea_bn.linkage.models import Linkage, linkage_model, single_genes
 from gomea_bn.operators.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
 from gomea_bn.problems.base import with_defaults
 from gomea_bn.problems.continuous import sphere, with_real_defaults

@@ -29,9 +29,7 @@ from scipy.stats import fisher_exact, ks_2samp
 from search_examples import NoLinkage
 from wrong_input import untyped
 
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Custom, LinkageTree
+from gomea_bn import GOMEA, Custom, GomeaBnError, LinkageTree
 from gomea_bn.problems.family_scorer import new_cache
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem

@@ -10,11 +10,8 @@ from mo_oracles import check_front, dominates, evaluated, network_problem, same
 from search_examples import NoLinkage
 from wrong_input import untyped
 
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun, _bounded
-from gomea_bn.algorithms.optimisation import optimise
-from gomea_bn.algorithms.rvgomea import RVGOMEA
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, GomeaBnError, optimise
+from gomea_bn.algorithms.mogomea import FrontRun, _bounded
 from gomea_bn.operators.archive import canonical
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.problems.multi_objective import (

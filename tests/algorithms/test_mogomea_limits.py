@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
 
-from gomea_bn.algorithms.mogomea import MOGOMEA, hypervolume_gain
+from gomea_bn import MOGOMEA
+from gomea_bn.algorithms.mogomea import hypervolume_gain
 from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
 from gomea_bn.runtime.limits import Limits, Progress
 

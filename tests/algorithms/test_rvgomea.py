@@ -7,20 +7,18 @@ import pytest
 from numpy.typing import NDArray
 from processor_time import at_most, interrupt_the_next_run
 
-from gomea_bn.algorithms.rvgomea import RVGOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import LinkageTree, Univariate
-from gomea_bn.linkage.real import Blocks
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
-from gomea_bn.problems.continuous import (
+from gomea_bn import (
+    RVGOMEA,
+    GomeaBnError,
+    LinkageTree,
     RealKernelProblem,
-    circles_in_a_square,
-    rosenbrock,
-    soreb,
-    soreb_chain,
-    sphere,
+    Univariate,
+    kernel,
+    register_problem,
 )
-from gomea_bn.runtime.jit import kernel
+from gomea_bn.linkage.real import Blocks
+from gomea_bn.problems.base import Journal, Solution, set_term
+from gomea_bn.problems.continuous import circles_in_a_square, rosenbrock, soreb, soreb_chain, sphere
 from gomea_bn.runtime.limits import Limits, Progress, Result
 
 Matrix = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, GomeaBnWarning
 from gomea_bn.certainty import (
     EdgeProbabilities,
     certify,
@@ -21,7 +21,7 @@ from gomea_bn.certainty import certificate as certificate_module
 from gomea_bn.certainty.certificate import bounded_optimum
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.near_optimal import best_graphs
-from gomea_bn.errors import GomeaBnWarning, spelling
+from gomea_bn.errors import spelling
 from gomea_bn.network.recorded import counted_parents
 
 

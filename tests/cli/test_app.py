@@ -17,7 +17,7 @@ from typer.main import get_command
 
 import gomea_bn
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 from gomea_bn.cli.commands.front import _what_next
 from gomea_bn.cli.named_networks import ending_of
 from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail

@@ -9,7 +9,7 @@ from front_examples import contents, example_front, small_frame
 from typer.testing import CliRunner
 
 from gomea_bn import DiscretizedBayesNet, read_table, write_front
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 from gomea_bn.front.decision import Decision
 
 

@@ -4,9 +4,10 @@ import warnings
 
 import pytest
 
+from gomea_bn import GomeaBnWarning
 from gomea_bn.cli import running
 from gomea_bn.cli.running import printed_warnings
-from gomea_bn.errors import GomeaBnWarning, Setting
+from gomea_bn.errors import Setting
 
 
 @pytest.fixture(autouse=True)

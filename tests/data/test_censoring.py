@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from gomea_bn import GomeaBnError, GomeaBnWarning, read_table
+from gomea_bn.data import Table
 from gomea_bn.data.censoring import uncensored, with_outcome
-from gomea_bn.data.table import Table
 
 
 def censored_rows(n_rows: int = 600, seed: int = 0, *, digits: int = 1) -> pd.DataFrame:

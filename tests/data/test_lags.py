@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import GomeaBnError, GomeaBnWarning, lagged, read_table
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import ExpertKnowledge, GomeaBnError, GomeaBnWarning, lagged, read_table
 
 N = 30
 

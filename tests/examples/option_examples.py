@@ -4,7 +4,8 @@ from typing import Any
 
 from learning_inside import LearningOptions, NetworkParameters, learning_problem
 
-from gomea_bn.data.table import Table, read_table
+from gomea_bn import read_table
+from gomea_bn.data import Table
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles import slow_family_score
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge
+from gomea_bn import BayesNetLearner, ExpertKnowledge, fit_shape
 from gomea_bn.data import Table
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.cells import CellData
 from gomea_bn.problems.knowledge import edge_rules

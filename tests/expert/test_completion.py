@@ -15,7 +15,7 @@ from table_examples import patients
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
 from gomea_bn.data import Column, Table
-from gomea_bn.simulation.random_networks import random_network as ground_truth
+from gomea_bn.simulation import random_network as ground_truth
 
 
 def slow_table(network, frame, name, pseudo_count):

@@ -13,8 +13,8 @@ from pgmpy.readwrite import BIFReader, BIFWriter
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
-from gomea_bn.network.formats.bif import to_bif
-from gomea_bn.simulation.random_networks import random_network as ground_truth
+from gomea_bn.network.formats import to_bif
+from gomea_bn.simulation import random_network as ground_truth
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 

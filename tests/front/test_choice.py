@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from mo_oracles import dominates
 from review_examples import example_front
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, review_page
 from gomea_bn.front import choice
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import review_page
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 
 
 @given(matrices(), st.data())

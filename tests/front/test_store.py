@@ -13,12 +13,14 @@ from network_examples import small_network
 from gomea_bn import (
     BayesNetLearner,
     DiscretizedBayesNet,
+    Front,
     GomeaBnError,
     ParetoBayesNetLearner,
     average_families,
+    read_front,
+    write_front,
 )
-from gomea_bn.front.folder import read_front, write_front
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.front.store import StoredNetworks, packed_networks, parts_of
 
 

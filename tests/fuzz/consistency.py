@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.data import Table
 from gomea_bn.data.columns import MISSING_CODE
-from gomea_bn.data.table import Table
 
 __all__ = ["USUAL", "check_message", "check_network", "check_table", "digests", "seeds"]
 

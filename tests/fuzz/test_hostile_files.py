@@ -12,10 +12,17 @@ from front_examples import example_front, small_frame
 from hostile_files import damage_front, mutated_bytes, mutated_json, mutated_text, network_files
 from network_examples import small_network
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table, write_front
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.decision import Decision, read_decision
-from gomea_bn.front.folder import read_front
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertNetwork,
+    GomeaBnError,
+    read_decision,
+    read_front,
+    read_table,
+    write_front,
+)
+from gomea_bn.front.decision import Decision
 from gomea_bn.learning.run_folder import run_record, write_run_folder
 
 _FORMATS = ("json", "bif", "xdsl", "net", "xmlbif")

@@ -26,7 +26,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
     read_table,
 )
-from gomea_bn.data.table import Table
+from gomea_bn.data import Table
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoints import read_checkpoint
 

@@ -11,7 +11,7 @@ import pytest
 from consistency import check_network, seeds
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 
 # codes of a command that wrote its best network, and of one that had none yet; a signal after the work is ignored
 CODES = {signal.SIGINT: ({0}, {130}), signal.SIGTERM: ({143, 0}, {143})}

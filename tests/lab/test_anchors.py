@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import lab
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from lab.command import read_arguments
 from lab.runner.registry import experiments
 

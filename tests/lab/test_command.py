@@ -8,8 +8,7 @@ import time
 import pytest
 import typer
 
-from gomea_bn import GOMEA
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GOMEA, GomeaBnError
 from lab.runner import runs
 from lab.runner.registry import experiment
 from lab.runner.runs import learner_variants

@@ -9,10 +9,9 @@ import pytest
 from bench_examples import measured_part
 from front_checks import PUBLISHED_FRONT
 
-from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
-from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn.discretization import BayesianDiscretizer
+from gomea_bn.simulation import random_network
 from lab.published import chen, confidence, mgcd, monti, printed, topdown
 from lab.published.algorithms import GOMEA_ALGORITHMS, LEARNERS, learn, true_fit
 from lab.published.fronts import STRATEGIES

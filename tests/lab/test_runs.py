@@ -20,7 +20,7 @@ from bench_examples import LABORATORY, laboratory, measured_part, toy
 from distributed import LocalCluster
 
 import gomea_bn
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.runtime import cluster
 from gomea_bn.runtime.cluster import connected
 from gomea_bn.runtime.environment import machine

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn import ExpertNetwork
 
 
 @pytest.fixture(scope="module")

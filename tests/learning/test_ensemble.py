@@ -23,13 +23,13 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    GomeaBnWarning,
     ParetoBayesNetLearner,
     read_table,
 )
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
-from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import ensemble
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.runtime import fit_clock

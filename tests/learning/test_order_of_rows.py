@@ -13,11 +13,11 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ParetoBayesNetLearner,
     average_families,
+    averaged_misfits,
     read_table,
     refine_boundaries,
 )
 from gomea_bn.data.table import table_digest
-from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.prediction import BayesNetClassifier
 

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from learning_inside import LearningOptions, scored_variables
 
-from gomea_bn import BayesNetLearner
-from gomea_bn.data.table import read_table
+from gomea_bn import BayesNetLearner, read_table
 from gomea_bn.learning import warm_up
 from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
 from gomea_bn.problems.curves import curve_data, no_curves

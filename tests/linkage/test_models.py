@@ -15,11 +15,7 @@ from oracles import slow_entropy, slow_similarity, slow_upgma
 from search_examples import random_population
 from wrong_input import untyped
 
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.interaction_tree import StaticTree
-from gomea_bn.linkage.marginal_product import MarginalProduct
-from gomea_bn.linkage.models import Full, LinkageTree
+from gomea_bn import GOMEA, Full, GomeaBnError, LinkageTree, MarginalProduct, StaticTree
 from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, OneMax, Trap
 from gomea_bn.runtime.limits import Limits
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_similarity, slow_upgma
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, LinkageTree
 from gomea_bn.linkage.kernels import MI, NMI, Neighbours, nearest_neighbours, sparse_average_linkage
-from gomea_bn.linkage.models import LinkageTree, _graph, count_work, patterns, sparse_graph, sparse_trees
+from gomea_bn.linkage.models import _graph, count_work, patterns, sparse_graph, sparse_trees
 
 NO_STOP = np.zeros(1, np.uint8)
 

@@ -14,9 +14,9 @@ from oracles import as_lists, slow_entropy, slow_similarity, slow_upgma
 from scipy.stats import chisquare
 from search_examples import random_population
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import Custom, GomeaBnError, LinkageTree, Univariate
 from gomea_bn.linkage.kernels import tree_slices, upgma
-from gomea_bn.linkage.models import Custom, LinkageTree, Univariate, linkage_model
+from gomea_bn.linkage.models import linkage_model
 
 X, Y, Z = ([int(c) for c in word] for word in ("00112220", "00111110", "01010101"))
 

@@ -8,9 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn import (
+    BayesNetClassifier,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    GomeaBnWarning,
+    read_table,
+)
 from gomea_bn.cli.statements import read_statements
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 
 QUICK: dict[str, Any] = {"max_evaluations": 50, "max_seconds": None, "random_state": 1}
 

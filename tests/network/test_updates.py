@@ -16,11 +16,11 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    GomeaBnWarning,
     average_families,
     fit_shape,
     read_table,
 )
-from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import FamilyLogit, FamilyTable, Stack
 from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.tables import family_counts, table_of_counts

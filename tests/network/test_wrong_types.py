@@ -8,7 +8,7 @@ from wrong_input import untyped
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, discretization, refine_boundaries
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.metrics import held_out_log_density
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 NO_MAPPINGS = [3, "X1", ["X1"], {"X1"}, True, np.array([1.0, 2.0]), pd.Series([1.0]), float("nan")]
 NO_NAMES = [3, 1.5, True, b"X1", object(), {"X1": 1}.__len__, float("nan")]

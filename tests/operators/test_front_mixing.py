@@ -12,11 +12,12 @@ from mo_oracles import SlowArchive, SlowClusters, SlowSearch, SlowSolution, eval
 from oracles import as_lists
 from search_examples import mixing_rules
 
-from gomea_bn.algorithms.archive import ElitistArchive, new_archive
+from gomea_bn import Custom, ElitistArchive, LinkageTree, Univariate
+from gomea_bn.algorithms.archive import new_archive
 from gomea_bn.algorithms.discrete_run import new_population, new_work
 from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
 from gomea_bn.algorithms.multi_start import UNLIMITED
-from gomea_bn.linkage.models import Custom, Linkage, LinkageTree, Univariate
+from gomea_bn.linkage.models import Linkage
 from gomea_bn.operators.archive import MEMBERS, Archive, canonical
 from gomea_bn.operators.front_mixing import (
     ALL,

@@ -19,8 +19,9 @@ from oracles import (
 )
 from search_examples import mixing_rules
 
+from gomea_bn import Custom, LinkageTree, Univariate
 from gomea_bn.algorithms.discrete_run import new_population, new_work
-from gomea_bn.linkage.models import Custom, Linkage, LinkageModel, LinkageTree, Univariate
+from gomea_bn.linkage.models import Linkage, LinkageModel
 from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,

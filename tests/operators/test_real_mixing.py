@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Custom, Full, Linkage, LinkageTree, Univariate
+from gomea_bn import Custom, Full, GomeaBnError, LinkageTree, Univariate
+from gomea_bn.linkage.models import Linkage
 from gomea_bn.linkage.real import (
     Blocks,
     InteractionTree,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gomea_bn import GomeaBnError
 from gomea_bn.plots import network_layout
 from gomea_bn.plots.kernels import count_crossings
-from gomea_bn.plots.layers import _graph, _workspace, chains, ordered
+from gomea_bn.plots.network_layout import _graph, _workspace, chains, ordered
 from gomea_bn.simulation import random_network
 
 

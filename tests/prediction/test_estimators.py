@@ -19,8 +19,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import (
+    BayesNetClassifier,
+    BayesNetLearner,
+    BayesNetRegressor,
+    ExpertKnowledge,
+    GomeaBnError,
+    GomeaBnWarning,
+)
 
 
 def learner(**options: Any) -> BayesNetLearner:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import KernelProblem, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn import GOMEA, GomeaBnError, KernelProblem
+from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.benchmarks import (
     HIFF,
     BimodalTrap,

@@ -12,16 +12,9 @@ from scipy.optimize import rosen
 from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, RealKernelProblem
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.continuous import (
-    RealKernelProblem,
-    circles_in_a_square,
-    rosenbrock,
-    soreb,
-    soreb_chain,
-    sphere,
-)
+from gomea_bn.problems.continuous import circles_in_a_square, rosenbrock, soreb, soreb_chain, sphere
 
 Vector = NDArray[np.float64]
 

@@ -12,18 +12,14 @@ from mo_oracles import check_partial_evaluation, full
 from shaped_examples import shaped_table
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape, read_table
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.learning.search.shown_cuts import learned_shapes
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 ALL_THREE = ("misfit", "complexity", "expert_distance")
 

@@ -17,9 +17,8 @@ from oracles import (
 )
 from processor_time import at_most
 
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn import GOMEA, ExpertKnowledge, GomeaBnError
+from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.limits import Limits
 
 NAMES = ["age", "smoker", "cough", "x-ray"]

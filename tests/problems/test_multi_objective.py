@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import KernelProblem, Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn import GomeaBnError, KernelProblem
+from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.benchmarks import MaxCut, Trap
 from gomea_bn.problems.multi_objective import (
     LOTZ,

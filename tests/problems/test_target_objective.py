@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mo_oracles import check_partial_evaluation, full
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer

@@ -12,9 +12,7 @@ from playwright.sync_api import Page, expect
 from review_browser import name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
-from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn import DiscretizedBayesNet, GomeaBnWarning, network_report, review_page
 
 pytestmark = pytest.mark.filterwarnings("error")
 

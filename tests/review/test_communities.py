@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from network_examples import simple_network
 from review_browser import opened
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, network_report
 from gomea_bn.review.drawings import Drawings, communities
-from gomea_bn.review.page import network_report
 
 
 def in_cliques(sizes: list[int]) -> np.ndarray:

@@ -11,6 +11,7 @@ from review_examples import HOSTILE_NAMES, example_front, page_data
 
 from gomea_bn import (
     DiscretizedBayesNet,
+    Front,
     GomeaBnError,
     certainty,
     network_report,
@@ -18,7 +19,6 @@ from gomea_bn import (
     read_table,
     review_page,
 )
-from gomea_bn.front.front import Front
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -24,7 +24,7 @@ from gomea_bn.network.effects import shows_effects
 from gomea_bn.network.rows import table_for
 from gomea_bn.review import page_data as page_data_module
 from gomea_bn.review import pools
-from gomea_bn.review.page_rows import page_rows
+from gomea_bn.review.page_data import page_rows
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -7,8 +7,7 @@ import threading
 
 import pytest
 
-from gomea_bn import GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files import (
     check_name,
     is_left_over,

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from gomea_bn import Checkpoint, ExpertKnowledge, GomeaBnError, LinkageTree
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import Checkpoint, ExpertKnowledge, GomeaBnError, GomeaBnWarning, LinkageTree
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,

@@ -8,8 +8,9 @@ import pytest
 from numba.core import types
 from numpy.typing import NDArray
 
+from gomea_bn import kernel
 from gomea_bn.runtime.held_tuples import HeldTuple, held
-from gomea_bn.runtime.jit import compile_for, kernel, separate_kernel
+from gomea_bn.runtime.jit import compile_for, separate_kernel
 
 
 class Pair(NamedTuple):

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 from numba import typeof, types
 
-from gomea_bn import GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import GomeaBnError, GomeaBnWarning
 from gomea_bn.problems.benchmarks import NKLandscape, Trap
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.jit import KernelDispatcher, prune_folders

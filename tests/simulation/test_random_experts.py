@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from network_examples import one_column, simple_network
 
 from gomea_bn import GomeaBnError, read_table, simulated_expert
-from gomea_bn.simulation.random_networks import random_network as ground_truth
+from gomea_bn.simulation import random_network as ground_truth
 
 
 @settings(max_examples=60)

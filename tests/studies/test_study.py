@@ -21,7 +21,7 @@ from gomea_bn import BayesNetLearner, ExpertNetwork, GomeaBnError, read_table, s
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.prediction.distributions import folds_of
 from gomea_bn.review.page_data import _tested
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 from gomea_bn.studies import page as page_module
 from gomea_bn.studies.drawings import groups_svg, waterfall_svg
 from gomea_bn.studies.left_out import OURS, LeftOut

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution, slow_log_density, slow_mass
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import (
     Conditionals,
     FamilyCounts,
@@ -31,7 +31,6 @@ from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.network.conditionals.terms import Functions, Terms
 from gomea_bn.network.tables import table_of_counts
-from gomea_bn.problems.cuts.shape import Shape
 
 Floats: TypeAlias = NDArray[np.float64]
 

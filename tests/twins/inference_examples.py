@@ -4,7 +4,7 @@ import numpy as np
 from network_examples import all_states, joint_probability
 from numpy.typing import NDArray
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet
 from gomea_bn.network.inference.question import Evidence
 
 

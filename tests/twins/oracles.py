@@ -14,12 +14,13 @@ import pytest
 from numpy.typing import NDArray
 from search_examples import journal_of, unevaluated
 
+from gomea_bn import ExpertKnowledge
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.problems.base import Journal, Solution, set_gene, undo
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.structure import evaluate_structure, evaluate_structure_partial
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem

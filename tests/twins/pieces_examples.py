@@ -5,8 +5,7 @@ from dataclasses import replace
 import pandas as pd
 from learning_inside import Improvement, LearningOptions, opened_counter, scored_variables, scoring_of
 
-from gomea_bn import BayesNetLearner
-from gomea_bn.data.table import read_table
+from gomea_bn import BayesNetLearner, read_table
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.runtime.fit_clock import NO_LIMIT

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from pricing_examples import slow_network_score, table_variables
 
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn.data import Table
+from gomea_bn.simulation import random_network
 
 
 def slow_refined_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method: str) -> float:

@@ -20,13 +20,10 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, ParentSets, coded_bins
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.threads import StopFlag
-
-# most bins of a drawn column: draws take time that grows with it, and with the square of candidates
-_MOST_BINS = 15
 
 
 def with_parents(graph: Sequence[Sequence[int]], v: int, parents: Iterable[int]) -> list[list[int]]:
@@ -121,7 +118,7 @@ class BinsModel:
         around = graph.neighbourhood(v, coded)
         shape = self.session.shapes.get(v)
         least = self._least_bins(v, graph)
-        most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        most = min(MOST_DRAWN_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
         if most < least:
             return None
         intervals = PricedIntervals(

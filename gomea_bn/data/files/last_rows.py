@@ -83,22 +83,15 @@ class _Total(NamedTuple):
     is_sure: bool
 
 
-class RowsOfTable(NamedTuple):
-    """Which rows of a frame are rows of its table: those before `end` but for some positions `inside`."""
-
-    end: int
-    inside: list[int]
-    notes: list[Note]
-    doubts: list[Note]
-
-
 def is_note(line: str) -> bool:
     """Return whether a text is a note below a table, such as a source."""
     return bool(_NOTE.fullmatch(line.strip().strip('"').rstrip(",;\t ")))
 
 
-def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
-    """Return which rows of a frame are rows of its table, with notes and warnings.
+def rows_of_table(frame: pd.DataFrame) -> tuple[int, list[int], list[Note], list[Note]]:
+    """Return which rows of a frame are rows of its table: those before an end but for some positions.
+
+    After these two come notes and warnings.
 
     Left out are empty rows at the end, rows at the end with one text alone that is a note, and rows that are called a
     total, a mean or a median and have the sums, means or medians of the rows before them, of those since the total
@@ -106,7 +99,7 @@ def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
     """
     is_full = frame.notna().any(axis=1).to_numpy()
     if not is_full.any():
-        return RowsOfTable(len(frame), [], [], [])
+        return len(frame), [], [], []
     end = int(is_full.nonzero()[0][-1]) + 1
     n_empty = len(frame) - end
     texts: list[str] = []
@@ -171,7 +164,7 @@ def rows_of_table(frame: pd.DataFrame) -> RowsOfTable:
         shown = listed([repr(text[:60]) for text in reversed(texts)], 3)
         doubts.append(Note(f"Left out {counted(len(texts), 'line')} below the table: {shown}."))
     said = [Note(f"Left out {counted(n_empty, 'empty row')} at the end of the table.")] if n_empty else []
-    return RowsOfTable(end, [p for p in left_out if p < end], said, doubts)
+    return end, [p for p in left_out if p < end], said, doubts
 
 
 def _note_of(row: pd.Series[Any], frame: pd.DataFrame) -> str | None:

@@ -124,12 +124,12 @@ def read_separated(
             Note(f"Left out {counted(n_again, 'line')} in the table with the names of its columns.")
         )
         frame = parsed(decimal=decimal)
-    table_rows = rows_of_table(frame)
-    if table_rows.end < len(frame) or table_rows.inside:
-        parts["nrows"], inside = table_rows.end, table_rows.inside
+    end, between, of_rows, doubts_of_rows = rows_of_table(frame)
+    if end < len(frame) or between:
+        parts["nrows"], inside = end, between
         frame = parsed(decimal=decimal)
-    notes += table_rows.notes
-    doubts += table_rows.doubts
+    notes += of_rows
+    doubts += doubts_of_rows
     as_data = _records(lines, separator)[0] if options.header is None and n_header == 0 else []
     if options.header is None and n_header == 1 and all(names) and not _rise(names):
         # a table with a saved index has names, as have columns of rising numbers
@@ -139,7 +139,7 @@ def read_separated(
         names, n_header = column_names(len(names)), 0
         parts |= {"header": None, "skiprows": n_above}
         if "nrows" in parts:
-            parts["nrows"], inside = table_rows.end + 1, [position + 1 for position in table_rows.inside]
+            parts["nrows"], inside = end + 1, [position + 1 for position in between]
         frame = parsed(decimal=decimal)
     if as_data:
         doubts.append(

@@ -333,23 +333,23 @@ def read_sheet(
             return frame
 
         frame = parsed(dtype_backend="numpy_nullable")
-        rows = rows_of_table(frame)
-        if rows.end < len(frame):
-            frame = parsed(dtype_backend="numpy_nullable", nrows=rows.end)
-        if rows.inside:
+        end, inside, notes_of_rows, doubts = rows_of_table(frame)
+        if end < len(frame):
+            frame = parsed(dtype_backend="numpy_nullable", nrows=end)
+        if inside:
             # without texts such as Total a column may be one of numbers
-            frame = frame.drop(index=rows.inside).convert_dtypes()
+            frame = frame.drop(index=inside).convert_dtypes()
         numeric = [
             position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
         ]
         # pandas makes numbers of cells with text
-        written = parsed(dtype=str, nrows=rows.end).drop(index=rows.inside).iloc[:, numeric]
+        written = parsed(dtype=str, nrows=end).drop(index=inside).iloc[:, numeric]
         frame, codes = with_codes(frame, written)
     # a blank row is a missing cell of one column, and no row of several
     if len(names) > 1:
         frame = frame.dropna(how="all")
     frame, left_out = without_nameless(path, frame, names)
-    return frame, notes + codes + rows.notes, rows.doubts + left_out
+    return frame, notes + codes + notes_of_rows, doubts + left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:

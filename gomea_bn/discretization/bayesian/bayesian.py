@@ -41,7 +41,7 @@ from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import NO_STOP, CountTable, IntervalCounts
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.intervals import CandidateCells
-from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.runtime.limits import ROUNDING
 
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = WholeNumber(10, none="")
@@ -246,7 +246,7 @@ class BayesianCuts:
                 break
             chosen = self._moved(chosen, raw)
             cost = float(partition_cost(*raw, np.concatenate(([0], chosen + 1, [n_gaps + 1]))))
-            if cost >= best_cost - LEAST_GAIN:
+            if cost >= best_cost - ROUNDING:
                 break
             best, best_cost = chosen, cost
             added = np.union1d(added, chosen)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.intervals import CandidateCells
-from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.limits import ROUNDING
 
 
 class CostRule(NamedTuple):
@@ -96,7 +96,7 @@ def best_partition(cells: CandidateCells, rule: CostRule, work: PartitionWork) -
                 end = b + 1
                 break
             total += rule.edge_costs[b]
-            if total < costs[b + 1] - LEAST_GAIN:
+            if total < costs[b + 1] - ROUNDING:
                 costs[b + 1] = total
                 origins[b + 1] = a
         _clear(cells, a, end, counts)
@@ -122,7 +122,7 @@ def cheapest_split(
     for a in range(high - 1, low, -1):
         cost += _absorb(cells, a, rule, counts)
         total = costs[a] + rule.edge_costs[a - 1] + cost + rule.last[high - 1] - rule.first[a]
-        if total < best - LEAST_GAIN:
+        if total < best - ROUNDING:
             best, edge = total, a
     _clear(cells, low + 1, high, counts)
     return edge, whole - best

@@ -181,7 +181,7 @@ class MGCDiscretizer(Discretizer):
         self.stopped_by_ = "max_rounds"
         # alternations of search and discretization
         for _ in range(10):
-            found = tabu_search(scorer, rules, state.graph.parents, task.stop).parents
+            found, *_ = tabu_search(scorer, rules, state.graph.parents, task.stop)
             if self.round_scores_ and found == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
                 break

@@ -8,8 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.learning.averaging.effects_fit import Design
-from gomea_bn.learning.averaging.logit_fit import MOST_LEVERAGE, RIDGE, TOLERANCE
+from gomea_bn.learning.averaging.effects_fit import TOLERANCE, Design
+from gomea_bn.learning.averaging.logit_fit import MOST_LEVERAGE, RIDGE
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_counts import FamilyCounts, fitted_count
 from gomea_bn.network.conditionals.kind import ColumnFacts

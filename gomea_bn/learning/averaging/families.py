@@ -66,7 +66,7 @@ from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits, log_sum_exp
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
@@ -92,7 +92,6 @@ _ON_SHAPES, _IN_UNITS = 0, 1
 _POWER = 0.17
 # cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
 _CUT_COST = 0.25
-_MOST_BINS = 15
 # fillings of missing values by draws
 _N_COMPLETIONS = 3
 ROWS_OF_LINES = 20_000
@@ -611,7 +610,7 @@ class Averaging:
         largest = max(len(graph.parents[member]) + 1 for member in (v, *graph.children[v]))
         # tables stay small although the cuts of several members grow together
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
-        limits = CutLimits(1, max(n_bins, min(_MOST_BINS, affordable)))
+        limits = CutLimits(1, max(n_bins, min(MOST_DRAWN_BINS, affordable)))
         self._priced[v] = PricedIntervals(
             self.session.cut_problem(v, around),
             limits,

@@ -12,11 +12,11 @@ from gomea_bn.network.conditionals.scales import LineScale, PointEnds
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import FEW_TIES, PARAMETER_PRICE
+from gomea_bn.problems.transforms_and_tails import LEAST_DEVIATION
 
 # steps of the knots on the scale, and the fewest distinct values between two knots
 _N_STEPS = MOST_PIECES - 4
 _FEWEST_VALUES = 2
-_LEAST_SCALE = 1e-3
 # density of repeated values beyond that of their steps, in nats per row of the table, that is left to chance
 _MOST_EXCESS = 0.02
 
@@ -89,7 +89,7 @@ def least_scale(steps: NDArray[np.float64]) -> float:
     `steps` are those of `log_steps`. With the geometric mean of the steps over the rows as its scale, a line has a
     lower mean log density than rows that are spread evenly over their steps. Of both steps the larger mean counts.
     """
-    return max(float(np.exp(steps.mean(axis=0).max())), _LEAST_SCALE)
+    return max(float(np.exp(steps.mean(axis=0).max())), LEAST_DEVIATION)
 
 
 class RepeatedValues:

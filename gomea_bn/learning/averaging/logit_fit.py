@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import FIXED_SEED
-from gomea_bn.learning.averaging.effects_fit import Design
+from gomea_bn.learning.averaging.effects_fit import TOLERANCE, Design
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.learning.averaging.target_fit import LevelOdds
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
@@ -26,8 +26,6 @@ from gomea_bn.problems.kernels.logits import (
 )
 from gomea_bn.problems.logits_and_counts import new_logit_scratch
 
-# by how much a curve may be moved, in log odds, so that fewer B-splines describe it
-TOLERANCE = 0.01
 # rows that a level has which the fit does not see
 _ROWS_OF_OTHERS = 0.5
 MOST_LEVERAGE = 0.9

@@ -236,12 +236,12 @@ class _Fit:
 
     def _step(self, axes: NDArray[np.float64] | None = None) -> None:
         rows = self._rows
-        sums = sums_of_shares(
+        moments, counts, log_steps = sums_of_shares(
             self.components, rows.z, rows.parents, rows.groups, self._weights, rows.log_steps, axes
         )
         # components that have lost their rows leave
-        kept = sums.moments[:, 0, 0] > _LEAST_ROWS
-        self.moments, self.counts = sums.moments[kept], sums.counts[kept]
+        kept = moments[:, 0, 0] > _LEAST_ROWS
+        self.moments, self.counts = moments[kept], counts[kept]
         # a component around repeated values gains no more from them than a single line
-        of_rows = np.exp(sums.log_steps[kept] / self.moments[:, 0, 0]) if rows.log_steps is not None else 0.0
+        of_rows = np.exp(log_steps[kept] / self.moments[:, 0, 0]) if rows.log_steps is not None else 0.0
         self.least_scales = np.broadcast_to(np.maximum(of_rows, rows.min_scale), len(self.moments))

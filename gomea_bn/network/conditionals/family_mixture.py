@@ -18,7 +18,6 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.basis import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.network.conditionals.kind import (
     LEAST_MASS,
     LEAST_PROBABILITY,
@@ -31,6 +30,7 @@ from gomea_bn.network.conditionals.kind import (
 )
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
 from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
+from gomea_bn.problems.priors import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.runtime.jit import kernel, read_only
 from gomea_bn.runtime.kernels import exponentials, vector_product
 
@@ -139,14 +139,14 @@ class FamilyMixture(Fitted):
         """Return the mixture with further rows, which have the shares in components of the present ones."""
         # the mixture of a longer table was fitted to a sample of its rows
         share = float(self.counts.sum()) / rows.n_former
-        sums = sums_of_shares(
+        moments, counts, _ = sums_of_shares(
             self.components,
             rows.columns.positions(name, rows.facts.scales[self.in_units][name]),
             rows.positions(self.parents, self.in_units),
             rows.groups(self.groups),
             share * rows.weights,
         )
-        moments, counts = rows.old * self.moments + sums.moments, rows.old * self.counts + sums.counts
+        moments, counts = rows.old * self.moments + moments, rows.old * self.counts + counts
         # a component that has lost its rows leaves
         n_rows = counts.sum(axis=1)
         kept = n_rows > _LEAST_SHARE * n_rows.sum()
@@ -287,18 +287,6 @@ def _factorise(matrix: NDArray[np.float64]) -> int:
     return 0
 
 
-class ShareSums(NamedTuple):
-    """Sums over rows by their shares in components, float64.
-
-    `moments` and `counts` are as of `FamilyMixture`, and `log_steps` (n_components,) the sums of the logs of the steps
-    of the rows, of which the mean is the log of the least scale that gains nothing from repeated values.
-    """
-
-    moments: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    log_steps: NDArray[np.float64]
-
-
 class ShareWork(NamedTuple):
     """Work space of `sums_of_shares` for a block of rows; mutated."""
 
@@ -318,8 +306,11 @@ def sums_of_shares(
     weights: NDArray[np.float64],
     log_steps: NDArray[np.float64] | None = None,
     axes: NDArray[np.float64] | None = None,
-) -> ShareSums:
-    """Return sums of rows by their shares in components; see `FamilyMixture`.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return sums of rows by their shares in components: `moments` and `counts` of `FamilyMixture`, and of logs.
+
+    The last ones (n_components,) are sums of the logs of the steps of the rows, of which the mean is the log of the
+    least scale that gains nothing from repeated values.
 
     The rows count `weights` (n,) times, and `log_steps` (n,) are the logs of their steps. With `axes` (n_components,
     d + 2) every component becomes two, of the rows on either side of the plane on which the products of 1, parents and
@@ -350,7 +341,7 @@ def sums_of_shares(
         counts,
         steps,
     )
-    return ShareSums(moments, counts, steps)
+    return moments, counts, steps
 
 
 def log_mixture_of_lines(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cached_property
 from math import prod
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,12 @@ from gomea_bn.network.inference.engine import Engine, engine_for
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike, ordered_parents, recorded_misfits
 
+Sensitivity: TypeAlias = tuple[
+    int, tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
+]
+
 # limits of the rows of a table
 _TABLE_ROWS = (256, 4_096)
-
-
-class Sensitivity(NamedTuple):
-    """How answers depend on the table of the column at a position, given `parents` that have an axis each.
-
-    `table` (*shape,) is P(column | parents), `derivatives` (n_rows, n_answers, *shape) those of the answers to its
-    cells, and `weights` (*shape[:-1],) the numbers of training rows that each of its rows stands for, plus 1.
-    """
-
-    position: int
-    parents: tuple[str, ...]
-    table: NDArray[np.float64]
-    derivatives: NDArray[np.float64]
-    weights: NDArray[np.float64]
 
 
 def ends_of(
@@ -97,14 +87,19 @@ class AnswerErrors:
         means = tables @ self._gains.T
         spreads = np.maximum(tables @ np.square(self._gains).T - np.square(means), 0.0)
         variances = (self.misfit or 0.0) ** 2 * self._known(evidence).sum(axis=1)[:, None] * spreads
-        for one in self._sensitivities(evidence):
-            mean = (one.table * one.derivatives).sum(axis=-1)
-            of_rows = ((one.table * one.derivatives**2).sum(axis=-1) - mean**2) / (one.weights + 1)
+        for _, _, table, derivatives, weights in self._sensitivities(evidence):
+            mean = (table * derivatives).sum(axis=-1)
+            of_rows = ((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)
             variances += of_rows.sum(axis=tuple(range(2, of_rows.ndim)))
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)), np.float64)
 
     def sensitivities(self, evidence: Evidence) -> Iterator[Sensitivity]:
-        """Yield how the answers to one row of evidence depend on every table that they depend on at all."""
+        """Yield how the answers to one row of evidence depend on every table that they depend on at all.
+
+        That is the position of a column, its parents that have an axis each, P(column | parents) (*shape,), the
+        derivatives of the answers to its cells (n_rows, n_answers, *shape), and the numbers of training rows that each
+        row of the table stands for, plus 1 (*shape[:-1],).
+        """
         ((_, part),) = self._parts(evidence, _TABLE_ROWS[1])
         yield from part._sensitivities(evidence)
 
@@ -173,7 +168,7 @@ class AnswerErrors:
             table = network.tables[name]
             derivatives = np.zeros((n, n_answers, *shape))
             derivatives[rows] = np.divide(moved, table, out=np.zeros_like(moved), where=table > 0)
-            yield Sensitivity(v, parents, table, derivatives, self._weights_of(v, family, shape))
+            yield v, parents, table, derivatives, self._weights_of(v, family, shape)
 
     def _tilted(self, evidence: Evidence, tilts: NDArray[np.float64]) -> Evidence:
         """Return every row of evidence once per answer, with its tilt as a weight of the target."""

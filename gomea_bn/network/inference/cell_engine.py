@@ -19,7 +19,6 @@ from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.elimination import (
     MOST_CELLS,
     Part,
-    RowPlan,
     answer_cells,
     call_spans,
     check_plans,
@@ -487,11 +486,11 @@ class CellEngine:
             drawn[part.numbers] = codes
         return drawn
 
-    def row_plan(self, evidence: Evidence) -> RowPlan:
-        """Return the plan of a single row; its log probabilities lack a constant."""
+    def row_plan(self, evidence: Evidence) -> tuple[Part, Mapping[int, NDArray[np.int64]], int | None]:
+        """Return the plan of a single row as of `ExactEngine`; its log probabilities lack a constant."""
         part = next(self._parts(evidence, (), HIDDEN, keeps_tables=False))
         n_cells = int(part.level.cards[part.summed].max(initial=0))
-        return RowPlan(part, part.level.first_of_bins, n_cells)
+        return part, part.level.first_of_bins, n_cells
 
     def fits_bins(self, evidence: Evidence, targets: Sequence[int]) -> bool:
         """Return whether the tables of an answer over the shown bins would be small enough."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,19 +80,6 @@ class Part:
         return answers
 
 
-class RowPlan(NamedTuple):
-    """A single row, with a plan in which every variable with weights is kept apart.
-
-    `first_of_bins` (n_bins,), by position of a variable whose cells are finer than its bins, is the first cell in each
-    shown bin. `n_cells` is the largest number of cells of an unknown continuous variable, None for the bins of the
-    network.
-    """
-
-    part: Part
-    first_of_bins: Mapping[int, NDArray[np.int64]]
-    n_cells: int | None
-
-
 class ExactEngine:
     """Exact inference by elimination of variables, with one plan for all rows with the same unknown columns."""
 
@@ -131,9 +118,14 @@ class ExactEngine:
         """
         return self._part(evidence, (), keeps_tables=True).draws(n_draws, generator)
 
-    def row_plan(self, evidence: Evidence) -> RowPlan:
-        """Return the plan of a single row."""
-        return RowPlan(self._part(evidence, (), keeps_tables=False), {}, None)
+    def row_plan(self, evidence: Evidence) -> tuple[Part, Mapping[int, NDArray[np.int64]], int | None]:
+        """Return the plan of a single row, in which every variable with weights is kept apart.
+
+        By position of a variable whose cells are finer than its bins comes the first cell in each shown bin, int64
+        (n_bins,), and then the largest number of cells of an unknown continuous variable, None for the bins of the
+        network.
+        """
+        return self._part(evidence, (), keeps_tables=False), {}, None
 
     def _part(
         self, evidence: Evidence, targets: Sequence[int], *, keeps_tables: bool, hidden_as: int = HIDDEN

@@ -153,23 +153,22 @@ class _Bounds:
 
     def __init__(self, engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> None:
         try:
-            row = engine.row_plan(_weighed(engine, evidence, targets))
+            self._part, first_of_bins, self.n_cells = engine.row_plan(_weighed(engine, evidence, targets))
         except GomeaBnError as error:
             raise GomeaBnError(
                 f"The most probable combination of {len(targets)} variables cannot be computed. {error.args[0][0]}",
                 ["give more evidence", "name fewer targets"],
             ) from error
-        self._part, self._targets = row.part, list(targets)
-        self.n_cells = row.n_cells
-        cards = row.part.model.cards
+        self._targets = list(targets)
+        cards = self._part.model.cards
         whole = [cards[v : v + 1] for v in range(len(cards))]
         self.groups = list(whole)
         for v in targets:
-            first = row.first_of_bins.get(v, np.arange(cards[v]))
+            first = first_of_bins.get(v, np.arange(cards[v]))
             self.groups[v] = np.append(first[1:], cards[v])
         self.log_evidence = float(self.of([()], whole)[0])
         # the kernel has made the plan
-        self.cost = float(row.part.plan.cost[2])
+        self.cost = float(self._part.plan.cost[2])
 
     def of(
         self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]] | None = None

@@ -12,10 +12,9 @@ from command_line import QUICK, ok, refused
 from table_examples import assert_same_table
 
 from gomea_bn import GomeaBnError, read_table
-from gomea_bn.data import pieces
+from gomea_bn.data import pieces, read_frame
 from gomea_bn.data.files import databases
 from gomea_bn.data.files.database_names import absolute_source, content_digest, database_of
-from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.pieces import ChosenColumns, pieces_of
 from gomea_bn.data.sources import is_in_pieces
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from ugly_files import N_ROWS, clean_table
 
-from gomea_bn import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, read_table
 
 TEXT = clean_table().to_csv(index=False, lineterminator="\n")
 LINES = TEXT.splitlines()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from oracles import slow_score_of_codes
 
-from gomea_bn.data.table import read_table
+from gomea_bn import read_table
 from lab.methods import peers
 from lab.published.judge import codes_and_cards, family_score, network_score
 from lab.published.search_engine import pyagrum_learner

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner
-from gomea_bn.data.table import read_table
+from gomea_bn import BayesNetLearner, read_table
 from lab.methods import peers
 from lab.peers import held_out
 

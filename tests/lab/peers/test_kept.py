@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from lab.peers.kept import table_of_kept, within
 
 

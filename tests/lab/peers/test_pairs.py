@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, read_table
 from lab.peers.pairs import (
     CellCoder,
     by_regression,

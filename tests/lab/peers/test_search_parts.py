@@ -2,7 +2,7 @@
 
 import pytest
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from lab.peers.search_parts import EXPERIMENTS, parts_of_table, table_of_law
 from lab.runner.experiment import Options
 from lab.samples.structural_laws import LAWS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from lab.samples import real_tables
 from lab.samples.real_tables import TABLES
 

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from averaged_examples import conditionals_of
 
-from gomea_bn import Front, GomeaBnError, average_families, averaged_misfits, read_table
-from gomea_bn.data.table import Table
+from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, average_families, averaged_misfits, read_table
+from gomea_bn.data import Table
 from gomea_bn.front.front import MISFIT
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 
 

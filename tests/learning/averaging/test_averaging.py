@@ -32,12 +32,12 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    GomeaBnWarning,
     average_families,
     read_table,
     refine_boundaries,
 )
 from gomea_bn.data.content_order import in_column_order, in_row_order
-from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.network.conditionals import FamilyEffects, FamilyTable
@@ -53,7 +53,7 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import spare_threads
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 @pytest.mark.parametrize("method", ["tables_of", "stack_of"])

@@ -10,14 +10,13 @@ from learning_inside import design_of_terms
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, fit_shape
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.counts_fit import fitted_counts
 from gomea_bn.network.conditionals import FamilyCounts
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.terms import Terms, broken_line
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 
 TERMS = Terms((broken_line("x", np.array([-5.0, 5.0]), in_units=False),))
 

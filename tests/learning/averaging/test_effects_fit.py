@@ -26,13 +26,13 @@ from gomea_bn.learning.averaging.effects_fit import (
     OwnScale,
     design_of_model,
     design_of_terms,
+    fill_group_scales,
     fitted_effects,
     functions_of_places,
     left_out_residuals,
     scores_of_parent,
     width_coefficients,
 )
-from gomea_bn.learning.averaging.kernels import fill_group_scales
 from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit, FixedValue
 from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line

@@ -10,12 +10,12 @@ from averaged_examples import effects_on, slope_of, weight_of
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from gomea_bn import DiscretizedBayesNet, average_families, read_table
+from gomea_bn import DiscretizedBayesNet, Shape, average_families, fit_shape, read_table
 from gomea_bn.learning.averaging import RepeatedValues, least_scale, line_scale, log_steps
 from gomea_bn.network.conditionals.scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
+from gomea_bn.problems.cuts.shape import MOST_PIECES
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 Transform = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

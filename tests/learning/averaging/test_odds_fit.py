@@ -7,7 +7,7 @@ from averaged_examples import conditionals_of
 from numpy.testing import assert_allclose
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.data.table import Table
+from gomea_bn.data import Table
 from gomea_bn.learning.averaging.odds_fit import odds_of_families
 from gomea_bn.network.conditionals import FamilyOdds, Stack
 from gomea_bn.network.conditionals.scales import Columns

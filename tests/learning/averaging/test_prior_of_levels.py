@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gomea_bn import fit_shape
 from gomea_bn.learning.averaging.counts_fit import fitted_counts
 from gomea_bn.learning.averaging.effects_fit import Design
 from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
@@ -16,7 +17,6 @@ from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import indicators
 from gomea_bn.problems.column_functions import LevelFunctions
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 
 Values = NDArray[np.float64]
 N_ROWS = np.array([300, 200, 100, 30, 6, 1])

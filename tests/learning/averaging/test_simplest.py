@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from learning_inside import of_families
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, average_families, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families, read_table
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.simplest import simplest_network
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.runtime.fit_clock import EDGES, FitClock
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}

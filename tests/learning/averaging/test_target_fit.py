@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import gomea_bn.learning.averaging.target_fit as of_targets
 from gomea_bn import read_table
-from gomea_bn.data.table import Table
+from gomea_bn.data import Table
 from gomea_bn.learning.averaging import Member, line_scale
 from gomea_bn.learning.averaging.target_fit import (
     LevelOdds,
@@ -29,7 +29,8 @@ from gomea_bn.learning.averaging.target_fit import (
     chosen_parents,
     fitted_target,
 )
-from gomea_bn.network.conditionals.family_logit import FamilyLogit, log_levels
+from gomea_bn.network.conditionals import FamilyLogit
+from gomea_bn.network.conditionals.family_logit import log_levels
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.problems.cuts.shape_fit import table_shapes

@@ -16,17 +16,16 @@ from refinement_examples import METHODS, example, quantile_network, slow_refined
 from typer.testing import CliRunner
 from wrong_input import untyped
 
-from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
-from gomea_bn.cli.app import main
-from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, read_table, refine_boundaries
+from gomea_bn.cli import main
+from gomea_bn.data import Table
 from gomea_bn.learning import BayesNetLearner
 from gomea_bn.learning.cuts import refinement
-from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn.metrics import kl_divergence
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.limits import Progress
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 @given(st.integers(0, 1000), st.sampled_from(METHODS), st.sampled_from(["fixed", "free"]), st.integers(1, 6))

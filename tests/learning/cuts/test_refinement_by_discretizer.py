@@ -22,7 +22,7 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.problems.cuts.policies import without_sparse_bins
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 @pytest.fixture(scope="module")

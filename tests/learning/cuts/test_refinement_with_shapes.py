@@ -9,12 +9,10 @@ import pytest
 from pricing_examples import slow_network_score, table_variables
 from shaped_examples import shaped_network, shaped_table
 
-from gomea_bn.data.table import read_table
+from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.discretization import EqualWidth
 from gomea_bn.learning import BayesNetLearner
 from gomea_bn.learning.cuts import CutCycle, RefinementSession
-from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape_fit import table_shapes

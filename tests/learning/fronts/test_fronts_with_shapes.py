@@ -9,12 +9,9 @@ import pytest
 from front_checks import PUBLISHED_FRONT, check_networks
 from shaped_examples import shaped_table
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_front, write_front
 from gomea_bn.expert.distance import expert_distance
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.folder import read_front, write_front
 from gomea_bn.learning import ParetoBayesNetLearner
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 QUICK: dict[str, Any] = {

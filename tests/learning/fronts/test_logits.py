@@ -8,8 +8,7 @@ import pytest
 from averaged_examples import lines_of
 from scipy.optimize import minimize
 
-from gomea_bn import ExpertKnowledge, read_front, write_front
-from gomea_bn.data.table import read_table
+from gomea_bn import ExpertKnowledge, read_front, read_table, write_front
 from gomea_bn.front.choice import nondominated_rows
 from gomea_bn.front.judged_rows import JudgedRows, counts_rows_of
 from gomea_bn.front.predictions import prediction_summary

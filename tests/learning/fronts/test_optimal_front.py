@@ -7,9 +7,8 @@ from front_checks import PUBLISHED_FRONT, check_distances, check_networks
 from learning_inside import front_problem, of_problems
 from pricing_examples import keeps_limits
 
-from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn import MOGOMEA, read_table
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
-from gomea_bn.data.table import read_table
 from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.cut_column import CutColumn

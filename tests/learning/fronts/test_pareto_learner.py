@@ -17,17 +17,19 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from wrong_input import untyped
 
-from gomea_bn.algorithms.mogomea import MOGOMEA
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn import (
+    MOGOMEA,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    ExpertNetwork,
+    GomeaBnError,
+    simulated_expert,
+)
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.simulation.random_experts import simulated_expert
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {
     **PUBLISHED_FRONT,

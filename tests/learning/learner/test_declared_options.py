@@ -26,7 +26,7 @@ from gomea_bn import (
     GomeaBnWarning,
     ParetoBayesNetLearner,
 )
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 from gomea_bn.parameters import Choice, Declaration, Flag, Number, WholeNumber, declarations
 
 LEARNERS = {"learn": BayesNetLearner, "front": ParetoBayesNetLearner}

@@ -16,12 +16,18 @@ from processor_time import at_most
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
-from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import (
+    GOMEA,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    refine_boundaries,
+)
 from gomea_bn.cli import app as cli
-from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def quick(n_evaluations=2500, **options):

@@ -9,11 +9,10 @@ import pytest
 from learning_inside import check_front_learning, limits_after_preparation, of_problems, of_search
 from processor_time import work_for
 
-from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read_table
+from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, fit_shape, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts import shape_fit as of_tables
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import in_threads
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
+from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, fit_shape
 from gomea_bn.problems.cuts.policies import bin_codes, policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import _log_width_sum
 
 DISCRETIZERS = ["optimal", "equal-frequency", "equal-width"]

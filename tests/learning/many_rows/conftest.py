@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from learning_inside import Promises, view_key
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from gomea_bn import GomeaBnError, fit_shape, read_table
 from gomea_bn.data import cells as data_cells
 from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data import row_counters
@@ -24,13 +25,10 @@ from gomea_bn.data.kernels import cells_of_values
 from gomea_bn.data.pieces import FramePiece, TablePiece
 from gomea_bn.data.row_counters import Coded, DaskCounter, LocalCounter
 from gomea_bn.data.survey import Sample, sample_of, sampled_rows, survey
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
 from gomea_bn.problems.cuts.counted_cells import cuts_around, scaled_log_density
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 
 

@@ -14,17 +14,18 @@ from gomea_bn import (
     BayesNetLearner,
     Checkpoint,
     DiscretizedBayesNet,
+    GomeaBnError,
+    GomeaBnWarning,
     ParetoBayesNetLearner,
+    fit_shape,
     read_table,
 )
 from gomea_bn.data.cells import Coding
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts import shape_fit
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 N_ROWS = 6_000
 

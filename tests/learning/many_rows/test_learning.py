@@ -11,10 +11,8 @@ import pytest
 from learning_inside import LearningOptions, learning_problem, of_many_rows
 from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, GomeaBnWarning, read_table
 from gomea_bn.certainty import edge_probabilities
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.runtime import cluster
 

@@ -9,12 +9,9 @@ import pandas as pd
 import pytest
 from pieces_examples import median_cuts, score_in_memory
 
-from gomea_bn import BayesNetLearner
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, GomeaBnWarning, read_table
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.network import counting_pieces as counting
-from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
 def test_missing_values_are_named_or_dropped(frame, learner) -> None:

@@ -14,11 +14,10 @@ from dask import delayed
 from learning_inside import of_many_rows
 from pyarrow import parquet
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, GomeaBnWarning
 from gomea_bn.data.cells import Coding
 from gomea_bn.data.pieces import ChosenColumns, files_digest, pieces_of
 from gomea_bn.data.sources import is_in_pieces
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 
 

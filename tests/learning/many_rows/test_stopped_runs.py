@@ -10,9 +10,8 @@ import pytest
 from learning_inside import Climb, Move, of_fit, of_many_rows
 from pieces_examples import network_of_sample, score_over_all_rows
 
-from gomea_bn import Checkpoint
+from gomea_bn import Checkpoint, GomeaBnError
 from gomea_bn.data.row_counters import LocalCounter
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime import checkpoints
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn import GOMEA
 from gomea_bn.learning.search import SearchRounds, SearchSettings
 from gomea_bn.runtime.limits import Limits, Progress, Result
 

@@ -36,7 +36,7 @@ from gomea_bn.discretization import (
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers
 from gomea_bn.learning.cuts import RefinementSession
 from gomea_bn.problems.cuts.policies import Policy, policy_library, without_narrow_bins
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "random_state": 1}
 EDGES = {"x": [0.21, 0.47], "y": [0.33, 0.86]}

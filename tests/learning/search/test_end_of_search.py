@@ -11,9 +11,7 @@ from learning_inside import StagedSearch, limits_of, limits_of_front
 from option_examples import table_problem
 from rich.console import Console
 
-from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GOMEA, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.learning.search import SearchSettings
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.runtime import fit_clock, threads

@@ -16,13 +16,14 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     ExpertNetwork,
+    GomeaBnError,
+    GomeaBnWarning,
     ParetoBayesNetLearner,
+    averaged_misfits,
     cut_gains,
     read_table,
     refine_boundaries,
 )
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 from gomea_bn.learning.search import completed_tables
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.metrics import histogram_baseline

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from option_examples import table_options, table_problem
 from pricing_examples import all_cuts
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.table import read_table
+from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, read_table
 from gomea_bn.learning.search import SearchSettings
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy

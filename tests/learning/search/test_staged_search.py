@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from option_examples import table_problem
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge
-from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.learning.search import SearchSettings, staged_search
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import ScoredFamily
@@ -19,7 +17,7 @@ from gomea_bn.problems.parents import ParentLibraries
 from gomea_bn.problems.scores import relative_edge_cost
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def exclusive_or(n_rows: int = 400) -> pd.DataFrame:

@@ -16,8 +16,8 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    GomeaBnWarning,
 )
-from gomea_bn.errors import GomeaBnWarning
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}

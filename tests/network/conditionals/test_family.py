@@ -28,11 +28,10 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit
+from gomea_bn.network.conditionals import Family, FamilyEffects, FamilyLogit, FamilyTable, Stack
 from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
-from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_effects import log_density_around
-from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable
+from gomea_bn.network.conditionals.family_table import CutTable
 from gomea_bn.network.conditionals.kind import ColumnFacts
 from gomea_bn.network.conditionals.scales import (
     LEAST_SPREAD,

@@ -21,7 +21,7 @@ from gomea_bn import (
     read_table,
     refine_boundaries,
 )
-from gomea_bn.cli.app import main
+from gomea_bn.cli import main
 from gomea_bn.network.tables import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation import random_network
 

@@ -20,8 +20,7 @@ from network_examples import (
 )
 from pgmpy.inference import VariableElimination
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning
 
 HOSTILE = small_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
 NETWORKS = [*(small_network(seed, 5) for seed in range(6)), HOSTILE]

@@ -15,9 +15,8 @@ from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
 from wrong_input import untyped
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, Shape, fit_shape
 from gomea_bn.data.columns import encode_levels
-from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.bin_distributions import BinDistributions
 
 

@@ -8,8 +8,8 @@ from network_examples import one_column
 from shape_oracles import slow_mass
 from shaped_examples import point_at_a_cut, random_network
 
+from gomea_bn import Shape
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.problems.cuts.shape import Shape
 
 PLAIN = one_column([1.0, 4.0], (0.0, 10.0), [0.2, 0.5, 0.3])
 

@@ -8,8 +8,14 @@ from network_examples import network_with, simple_network, slow_code, small_netw
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    GomeaBnWarning,
+    average_families,
+    read_table,
+)
 from gomea_bn.network.inference import completion
 
 

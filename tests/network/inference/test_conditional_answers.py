@@ -15,8 +15,14 @@ from inference_examples import slow_joint
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    GomeaBnWarning,
+    average_families,
+    read_table,
+)
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference import answers, cell_engine

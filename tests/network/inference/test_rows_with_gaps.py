@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_wine
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnWarning, average_families
 from gomea_bn.network.inference import cell_engine, elimination
 from gomea_bn.network.inference.completion import impute
 from gomea_bn.network.inference.engine import engine_for

@@ -8,13 +8,12 @@ import pytest
 from numpy.typing import NDArray
 from oracles import fixed
 
+from gomea_bn import Shape, fit_shape
 from gomea_bn.problems.cuts import libraries
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.libraries import first_cuts, gaps_of_shape
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import scoring_method
 

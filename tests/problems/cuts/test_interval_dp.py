@@ -13,7 +13,7 @@ from processor_time import at_most
 from shaped_cut_examples import METHODS, Example, plain_example
 from shaped_cut_examples import random_example as with_shapes
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import spread_windows
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import make_scorer, slow_equal_frequency, slow_equal_width
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.problems.cuts.policies import (
     bin_codes,
     equal_frequency_cuts,

@@ -22,11 +22,10 @@ from pricing_examples import (
     tied_variables,
 )
 
-from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn import GOMEA, ExpertKnowledge
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.libraries import CutPricer, Pricing, library_capacity
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem

@@ -20,8 +20,8 @@ from shape_oracles import (
     slow_quantile,
 )
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
+from gomea_bn import GomeaBnError, Shape
+from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape
 
 SEEDS = st.integers(0, 10_000)
 UNIFORM = Shape([0.0, 4.0], [1.0], [1.0])

@@ -13,16 +13,9 @@ from numpy.typing import NDArray
 from shape_oracles import quadrature, slow_histogram_left_out, slow_kernel_left_out
 from shaped_examples import shaped_table
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, fit_shape, read_table
 from gomea_bn.problems.cuts import shape_fit
-from gomea_bn.problems.cuts.shape_fit import (
-    fit_shape,
-    repeated_values,
-    resolution,
-    table_shapes,
-    with_point_masses,
-)
+from gomea_bn.problems.cuts.shape_fit import repeated_values, resolution, table_shapes, with_point_masses
 from gomea_bn.runtime.fit_clock import FitClock
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

@@ -15,11 +15,11 @@ from oracles import make_scorer
 from shape_oracles import slow_is_too_narrow, with_cuts
 from shaped_cut_examples import MEASURES, METHODS, Example, random_example
 
+from gomea_bn import Shape, fit_shape
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.runtime.threads import spare_threads
 

@@ -13,9 +13,7 @@ from oracles import broken_rules, make_problem
 from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem_of, score_of
 from pricing_examples import curved_column, curves_scorer
 
-from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnWarning, read_table
 from gomea_bn.problems import parents
 from gomea_bn.problems.parents import (
     OrderStarts,

@@ -28,10 +28,9 @@ from oracles import (
 )
 from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
-from gomea_bn.cli.app import main
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn.cli import main
 from gomea_bn.cli.options import value_of
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import declarations
 from gomea_bn.problems import parents
 from gomea_bn.problems.base import Solution
@@ -285,9 +284,9 @@ def test_ancestors_across_words_equal_their_twin(n: int) -> None:
         above[child, parent] = True
     for middle in range(n):
         above |= above[:, middle, None] & above[middle]
-    work = problem.kernel_data(1)[0].work
+    (data,) = problem.kernel_data(1)
     starts, targets = rng.integers(0, n, (2, 2000)).tolist()
-    answers = [reaches(solution.aux, work, a, b) for a, b in zip(starts, targets, strict=True)]
+    answers = [reaches(solution.aux, data, a, b) for a, b in zip(starts, targets, strict=True)]
     assert answers == above[starts, targets].tolist()
     assert 0 < sum(answers) < 2000
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import discrete_variables, fixed, make_scorer, random_variables, slow_family_score
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import ScoredFamily, new_cache, new_scratch
 from gomea_bn.problems.kernels import score as kernels

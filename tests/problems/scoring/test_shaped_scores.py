@@ -15,13 +15,11 @@ from oracles import fixed, make_scorer
 from search_examples import journal_of, unevaluated
 from shape_oracles import slow_score, with_cuts
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, fit_shape, read_table
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.scored_variables import ScoredVariable

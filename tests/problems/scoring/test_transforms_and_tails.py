@@ -10,10 +10,10 @@ import scipy
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from gomea_bn import fit_shape
 from gomea_bn.problems.column_functions import LevelFunctions, NumberFunctions, SmoothFunctions, normal_scores
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scored_variables import ScoredVariable

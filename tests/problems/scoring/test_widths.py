@@ -11,12 +11,11 @@ import scipy
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, fit_shape
 from gomea_bn.problems.column_functions import LevelFunctions, NumberFunctions, normal_scores
 from gomea_bn.problems.curve_models import best_curve_model
 from gomea_bn.problems.curves import curve_data, sizes_and_functions
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.scored_variables import ScoredVariable

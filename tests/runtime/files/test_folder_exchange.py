@@ -8,8 +8,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from gomea_bn import GomeaBnError
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files import _host, finish_exchange, replaced_entries
 
 NAMES = ("a", "b", "c", "sub")
