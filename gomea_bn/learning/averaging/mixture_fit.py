@@ -155,7 +155,9 @@ def _judge(rows: LineRows, price: float) -> JudgedMixture | None:
     halves = np.unique(_marks(rows), return_inverse=True)[1] % 2
     if np.bincount(halves, minlength=2).min() < n_parameters:
         return None
-    parts = [_Fit(rows.some(np.flatnonzero(halves != half))) for half in (0, 1)]
+    places = [np.flatnonzero(halves == half) for half in (0, 1)]
+    left, right = (rows.some(of_half) for of_half in places)
+    parts = [_Fit(right), _Fit(left)]
     best: JudgedMixture | None = None
     n_doublings, chosen, so_far = 0, 0, 0.0
     most = min(_MOST_COMPONENTS, n_rows / (2 * _ROWS_PER_PARAMETER * n_parameters))
@@ -163,11 +165,10 @@ def _judge(rows: LineRows, price: float) -> JudgedMixture | None:
         _MOST_LATER_FAILURES if chosen else _MOST_FAILURES
     ):
         left_out = np.empty(n_rows)
-        for half, fit in enumerate(parts):
+        for fit, others, of_half in zip(parts, places, (left, right), strict=True):
             if n_doublings:
                 fit.double()
-            others = np.flatnonzero(halves == half)
-            left_out[others] = log_density_of(fit.components, rows.some(others))
+            left_out[others] = log_density_of(fit.components, of_half)
         gain = float(left_out.sum()) - price * 2**n_doublings * n_parameters
         if best is None or gain > so_far + LEAST_GAIN:
             best = JudgedMixture(left_out, n_doublings, tuple(fit.mixture for fit in parts))

@@ -117,7 +117,8 @@ class _Pairs:
         logs = self._logs
         while waiting:
             # a test of scores, since odds of few parents are worth their fit
-            promised = [self._promise(logs, parent, price) for parent in waiting]
+            masses = np.exp(logs)
+            promised = [self._promise(masses, parent, price) for parent in waiting]
             if max(promised) <= LEAST_GAIN:
                 break
             best = waiting[int(np.argmax(promised))]
@@ -155,10 +156,13 @@ class _Pairs:
     def _n_free(self, parent: _Parent) -> int:
         return parent.n_cells * (self._n_cells - 1)
 
-    def _promise(self, logs: NDArray[np.float64], parent: _Parent, price: float) -> float:
-        """Return about what odds of a parent gain beyond their price, in nats, by Pearson's statistic."""
+    def _promise(self, masses: NDArray[np.float64], parent: _Parent, price: float) -> float:
+        """Return about what odds of a parent gain beyond their price, in nats, by Pearson's statistic.
+
+        `masses` are the probabilities of the cells of the column without these odds, (n, n_cells).
+        """
         counts, weights = self._wanted(parent)
-        expected = _sums(np.exp(logs) * weights[:, None], parent.codes, parent.n_cells)
+        expected = _sums(masses * weights[:, None], parent.codes, parent.n_cells)
         statistic = float(((counts - expected) ** 2 / np.maximum(expected, 1.0)).sum())
         return statistic / 2 - (price + 1) * self._n_free(parent)
 
