@@ -46,6 +46,9 @@ from gomea_bn.runtime.checkpoints import State, fill, filled, history_of, histor
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 _MOST_ROUNDS = 1000
+# most objectives of which a hypervolume is computed exactly, and the directions of an approximation for more: the exact
+# gain of a front of 500 takes .03 s for five objectives, and 2 s for six
+_MOST_OF_EXACT_VOLUMES, _N_DIRECTIONS = 4, 4096
 
 
 def balanced_clusters(
@@ -242,19 +245,22 @@ def hypervolume_gain(before: NDArray[np.float64], now: NDArray[np.float64]) -> f
     """Return the share of the hypervolume of a front, float64 (n, m), that a former front of the same run lacks.
 
     Objectives are scaled to 0 and 1 at the least and the largest value of the front, and the reference point is 1.1.
-    An empty former front lacks all of it.
+    An empty former front lacks all of it. Of more than four objectives the volumes are means over fixed directions.
     """
     if not len(before):
         return 1.0
-    import moocore
-
     values = _bounded(np.concatenate([now, before]))
     low, high = values[: len(now)].min(axis=0), values[: len(now)].max(axis=0)
     unit = (values - low) / np.where(high > low, high - low, 1.0)
-    volume, former = (
-        float(moocore.hypervolume(part, ref=1.1)) for part in (unit[: len(now)], unit[len(now) :])
-    )
-    return 1.0 - former / volume
+    return 1.0 - _hypervolume(unit[len(now) :]) / _hypervolume(unit[: len(now)])
+
+
+def _hypervolume(points: NDArray[np.float64]) -> float:
+    import moocore
+
+    if points.shape[1] <= _MOST_OF_EXACT_VOLUMES:
+        return float(moocore.hypervolume(points, ref=1.1))
+    return float(moocore.hv_approx(points, ref=1.1, nsamples=_N_DIRECTIONS, method="DZ2019-HW"))
 
 
 def _no_clusters() -> Clusters:

@@ -203,7 +203,8 @@ class ParetoBayesNetLearner(FrontParameters):
         -----
         Ha, Alderliesten & Bosman, "Learning discretized Bayesian networks with GOMEA", 2024, Figure 6: at most 9 bins
         and 6 parents, one pseudo-count for every row of a table, and the misfit of the training rows under tables of
-        all of them. No search for a single network comes first.
+        all of them. No search for a single network comes first. The paper has no rule that ends a search: it ends after
+        60 s, unless another limit is given.
 
         Raises
         ------
@@ -217,6 +218,7 @@ class ParetoBayesNetLearner(FrontParameters):
             "pseudo_count": 1.0,
             "misfit": "in-sample",
             "single_share": 0.0,
+            "max_seconds": 60.0,
             "patience": None,
         }
         return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})

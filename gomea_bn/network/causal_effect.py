@@ -36,8 +36,8 @@ from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import groups_of, rows_for
 from gomea_bn.texts import counted, listed, percent, shown_name
 
-# half the width of a 90 % interval in standard errors
-_HALF_WIDTH = 1.645
+# probability below the upper end of a 90 % interval
+_BELOW_HIGH = 0.95
 # rows of a longer table that an effect is computed from
 _MOST_ROWS = 20_000
 # quantiles that stand for the distribution of a number in a row
@@ -167,8 +167,14 @@ class _Rows:
         self.n_rows = len(chosen)
         self.weights = np.ones(self.n_rows) if counts is None else counts[chosen] / counts[chosen].mean()
         # numbers of the groups whose rows are one observation
-        self._groups = None if groups is None else np.unique(groups.codes[chosen], return_inverse=True)[1]
+        self._groups = None
         if groups is not None:
+            self._groups = np.unique(groups.codes[chosen], return_inverse=True)[1]
+            if not self._groups.any():
+                raise GomeaBnError(
+                    f"An effect needs rows of at least two groups: all {self.n_rows:,} rows have one value of "
+                    f"'{groups.column}', and count as one observation."
+                )
             self.notes.append(f"Intervals take the rows of each '{groups.column}' for one observation.")
         self.treatment = values[of]
         self.others = {name: values[name] for name in adjusted_for}
@@ -186,8 +192,10 @@ class _Rows:
         terms = self.weights * (of_rows - mean)
         if self._groups is not None:
             terms = np.bincount(self._groups, terms)
-        variance = float(np.square(terms).sum()) * len(terms) / max(len(terms) - 1, 1)
-        half = _HALF_WIDTH * sqrt(variance) / self.n_rows
+        n_free = len(terms) - 1
+        variance = float(np.square(terms).sum()) * len(terms) / n_free
+        # the spread of few groups is unsure, so that their intervals are those of Student's t
+        half = float(scipy.special.stdtrit(n_free, _BELOW_HIGH)) * sqrt(variance) / self.n_rows
         return mean, mean - half, mean + half
 
     def expected(self, treatment: NDArray[Any] | float) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import moocore
 import numpy as np
 import pytest
 from mo_oracles import check_front, network_problem, same
@@ -153,6 +154,24 @@ def test_the_gain_of_a_front_is_the_share_of_the_area_that_the_former_one_lacks(
         assert moved == pytest.approx(wanted, abs=1e-9)
     assert hypervolume_gain(now, now) == 0
     assert hypervolume_gain(np.empty((0, 2)), now) == 1
+
+
+@pytest.mark.parametrize("n_objectives", [4, 5, 6])
+def test_gains_of_many_objectives_are_near_the_exact_ones(n_objectives: int) -> None:
+    points = np.random.default_rng(2).exponential(size=(200, n_objectives))
+    front = points / points.sum(axis=1)[:, None]
+    unit = (front - front.min(axis=0)) / np.ptp(front, axis=0)
+    for n in (100, 190):
+        exact = 1 - moocore.hypervolume(unit[:n], ref=1.1) / moocore.hypervolume(unit, ref=1.1)
+        assert hypervolume_gain(front[:n], front) == pytest.approx(exact, rel=0.1)
+    assert hypervolume_gain(front, front) == 0
+
+
+def test_gains_of_large_fronts_of_many_objectives_take_little_time() -> None:
+    # exact volumes would take hours
+    points = np.random.default_rng(2).exponential(size=(2_000, 8))
+    front = points / points.sum(axis=1)[:, None]
+    assert 0 < hypervolume_gain(front[:1_000], front) < 0.1
 
 
 def _nondominated(points: Any) -> Any:

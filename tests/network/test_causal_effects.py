@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, read_table
 from gomea_bn.data.groups import rows_to_search_in_groups
@@ -47,6 +48,28 @@ def test_rows_of_a_person_are_one_observation():
     with pytest.warns(GomeaBnWarning, match="no column of the rows"):
         alone = network.causal_effect("t", "y", copied.drop(columns="person")).contrasts.iloc[0]
     assert alone["high"] - alone["low"] == pytest.approx((once["high"] - once["low"]) / 6**0.5, rel=0.05)
+
+
+def test_few_groups_have_the_intervals_of_students_t():
+    frame = confounded(24, 5)
+    copied = frame.loc[np.repeat(np.arange(24), 2)].assign(person=np.repeat(np.arange(24), 2))
+    network = of_rows(frame)
+    grouped = network.with_metadata(groups={"column": "person"})
+    widths = []
+    for of, rows in ((network, copied), (grouped, copied)):
+        found = of.causal_effect("t", "y", rows).contrasts.iloc[0]
+        widths.append(found["high"] - found["low"])
+    # the squares of 24 sums of two equal terms, and of 48 terms
+    variances = 2 * (24 / 23) / (48 / 47)
+    quantiles = stats.t.ppf(0.95, 23) / stats.t.ppf(0.95, 47)
+    assert widths[1] / widths[0] == pytest.approx(variances**0.5 * quantiles, rel=1e-6)
+
+
+def test_rows_of_one_group_have_no_effect():
+    frame = confounded(60, 5).assign(person="a")
+    network = of_rows(frame.drop(columns="person")).with_metadata(groups={"column": "person"})
+    with pytest.raises(GomeaBnError, match="at least two groups: all 60 rows have one value of 'person'"):
+        network.causal_effect("t", "y", frame)
 
 
 # ---- graphs

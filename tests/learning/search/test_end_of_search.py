@@ -130,7 +130,7 @@ def test_given_work_ends_a_search_as_before() -> None:
     assert limits_of_front(ParetoBayesNetLearner()) == Limits(least_gain=0.005)
     assert limits_of_front(ParetoBayesNetLearner(max_seconds=3)) == Limits(3, least_gain=0.005)
     assert limits_of_front(ParetoBayesNetLearner(max_evaluations=9)) == Limits(None, 9)
-    assert limits_of_front(ParetoBayesNetLearner.published("EF", max_seconds=60)) == Limits(60.0)
+    assert limits_of_front(ParetoBayesNetLearner.published("EF")) == Limits(60.0)
     for wrong in ("none", 0, -1.0):
         with pytest.raises(GomeaBnError, match="patience must be"):
             BayesNetLearner(patience=wrong).fit(rows())
