@@ -83,8 +83,8 @@ _MOST_ROWS_OF_STARTS = 20_000
 _SHARE_OF_TIME = 0.25
 # passes over the columns in a round of the best start
 _MOST_PASSES = 3
-# cells of the first grid of cuts, and what a change or a finer grid has to gain a row
-_N_CELLS, _WORTHWHILE_GAIN_OF_ROW = 24, 2e-5
+# rows beyond which grids of cuts are coarser, the cells of these, and what a change or a finer grid has to gain a row
+_FEW_ROWS, _N_CELLS, _WORTHWHILE_GAIN_OF_ROW = 5_000, 32, 2e-5
 # most bins of a column in a family with curves, so that people can read its table
 _MOST_BINS = 6
 # most cells of the table of all parents of a column that follows curves, unless two bins a column exceed it
@@ -278,7 +278,8 @@ class _ShownCuts:
         self.followers = np.flatnonzero(follows).tolist()
         self.parents = [() if follows[v] else parents for v, parents in enumerate(self.graph.parents)]
         self.movable = tables.priced_variables
-        self._least_gain = _WORTHWHILE_GAIN_OF_ROW * tables.scorer.n_rows
+        n_rows = tables.scorer.n_rows
+        self._least_gain = _WORTHWHILE_GAIN_OF_ROW * n_rows if n_rows > _FEW_ROWS else 0.0
         members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
         self._in_curves = members & set(self.movable)
         self._policies = [0] * tables.n_nodes
@@ -423,7 +424,8 @@ class _ShownCuts:
         limits = self._pricing.limits
         most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
         limits = replace(limits, min_bins=least_bins, max_bins=most_bins)
-        return problem.optimal(limits, n_cells=_N_CELLS, incumbent=self.cuts[v], least_gain=self._least_gain)
+        n_cells = _N_CELLS if self.tables.scorer.n_rows > _FEW_ROWS else self._pricing.n_cells
+        return problem.optimal(limits, n_cells=n_cells, incumbent=self.cuts[v], least_gain=self._least_gain)
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
         return CutProblem.of_rows(
