@@ -74,19 +74,28 @@ def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: i
     """Return the engine whose answers about one variable are surer for some single rows: exact inference, or draws.
 
     Cells are those of a single question: few draws have rare values, and could not tell that coarser ones are wrong.
+    Draws also answer for the coarsest cells, whose error is unknown.
     """
     engine = engine_for(network, is_single=True)
-    if any(draws_contradict(network, engine, row, target) for row in rows):
+    if any(draws_contradict(network, engine, row, target, or_coarsest=True) for row in rows):
         return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(SEED), in_tables=False)
     return engine
 
 
-def draws_contradict(network: NetworkLike, engine: Engine, row: Evidence, target: int) -> bool:
-    """Return whether draws show that an engine answers a question about one row and variable wrongly."""
+def draws_contradict(
+    network: NetworkLike, engine: Engine, row: Evidence, target: int, *, or_coarsest: bool = False
+) -> bool:
+    """Return whether draws show that an engine answers a question about one row and variable wrongly.
+
+    With `or_coarsest` also whether its answer sums over the coarsest cells.
+    """
     if not isinstance(engine, CellEngine):
         return False
     answer = engine.joint(row, [target], in_bins=True)
     # draws stand in for tables that would be too large
     if answer.errors is not None:
+        return True
+    used = answer.resolution
+    if or_coarsest and used is not None and used.summed.any() and engine.over_half(used) is None:
         return True
     return contradicts(*drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS), answer)

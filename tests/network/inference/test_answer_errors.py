@@ -11,6 +11,7 @@ from network_examples import small_network
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.graph import requisite_tables
+from gomea_bn.network.inference.cell_engine import CellEngine
 
 REACH = NormalDist().inv_cdf(0.95)
 
@@ -118,6 +119,17 @@ def test_explanations_include_the_error_of_cells(known):
             of_state = network.query(target, findings | {name: at}, interval=0.9).attrs["interval"]
             ends = effect["lowest_low"], effect["lowest_high"]
             assert ends == pytest.approx((of_state["low"][k], of_state["high"][k]), rel=1e-3)
+
+
+def test_draws_explain_where_cells_are_the_coarsest(monkeypatch):
+    # the error of cells is the difference to half of them, which the coarsest ones lack
+    monkeypatch.setattr(CellEngine, "over_half", lambda self, used: None)
+    network, target = averaged_example(), "g"
+    findings = {"p": network.sample(1, random_state=5, values="numbers").iloc[0]["p"]}
+    given = network.query(target, findings, cells="bins", interval=0.9).attrs["interval"]
+    for level, low, high in zip(network.levels[target], given["low"], given["high"], strict=True):
+        least, most = network.explain(target, findings, state=level).interval
+        assert most - least > high - low + 1e-4
 
 
 def test_query_and_explain_have_the_same_interval():
