@@ -308,7 +308,7 @@ def test_learners_of_the_experiments_have_the_settings_of_their_recorded_rows(na
 
 @pytest.mark.parametrize(("name", "bins"), [("EF", "equal-frequency"), ("EW", "equal-width")])
 def test_published_fronts_have_the_settings_of_their_recorded_rows(name, bins):
-    expected = ParetoBayesNetLearner(**{**PUBLISHED_FRONT, "discretizer": bins})
+    expected = ParetoBayesNetLearner(**{**PUBLISHED_FRONT, "discretizer": bins, "max_seconds": 60.0})
     assert repr(ParetoBayesNetLearner.published(name)) == repr(expected)
     assert repr(STRATEGIES[name]()) == repr(expected)
 

@@ -18,6 +18,7 @@ PUBLISHED_FRONT: dict[str, Any] = {
     "pseudo_count": 1.0,
     "misfit": "in-sample",
     "single_share": 0.0,
+    "patience": None,
 }
 """Options of a front as published, whose misfits are minus the densities of its networks."""
 

@@ -345,6 +345,7 @@ def test_the_record_is_plain_and_repeats_the_run(mixed, expert, tmp_path):
         kinds={"d": "discrete"},
         algorithm=MOGOMEA(base_population=6, archive_update="immediate"),
         max_seconds=0.2,
+        patience=None,
         random_state=11,
         expert_sample_size=100,
     ).fit(mixed)
