@@ -344,7 +344,7 @@ def test_the_record_is_plain_and_repeats_the_run(mixed, expert, tmp_path):
         knowledge=ExpertKnowledge(forbidden_edges=[("a", "b")]),
         kinds={"d": "discrete"},
         algorithm=MOGOMEA(base_population=6, archive_update="immediate"),
-        max_seconds=0.2,
+        max_seconds=1.5,
         patience=None,
         random_state=11,
         expert_sample_size=100,
