@@ -373,7 +373,12 @@ def test_an_interrupt_keeps_the_front(mixed, expert):
 
     former = signal.getsignal(signal.SIGINT)
     learner = ParetoBayesNetLearner(
-        expert=expert, callback=interrupt, random_state=1, expert_sample_size=256, **PUBLISHED_FRONT
+        expert=expert,
+        callback=interrupt,
+        max_evaluations=1_000_000,
+        random_state=1,
+        expert_sample_size=256,
+        **PUBLISHED_FRONT,
     ).fit(mixed)
     assert signal.getsignal(signal.SIGINT) is former
     assert learner.stopped_by_ == "interrupt"
