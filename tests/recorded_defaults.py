@@ -26,7 +26,7 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems import ScoredFamily
 
 RECORDED = Path(__file__).with_name("recorded_defaults.json")
 TOLERANCE = 1e-6

@@ -31,9 +31,7 @@ from gomea_bn import (
     write_front,
 )
 from gomea_bn.discretization import DISCRETIZERS, K2, LDBN, MDLNetwork, Tabu, discretizer
-from gomea_bn.problems.benchmarks import MaxCut, Trap
-from gomea_bn.problems.continuous import rosenbrock
-from gomea_bn.problems.multi_objective import LOTZ
+from gomea_bn.problems import LOTZ, MaxCut, Trap, rosenbrock
 
 # results with fitted shapes may differ in the last bits between processors, which decides between networks that tie
 PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6, "density": "bins"}

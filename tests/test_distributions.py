@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gomea_bn
-from gomea_bn.runtime.sources import source_digest
+from gomea_bn.runtime import source_digest
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.long

@@ -18,7 +18,7 @@ from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.optimize import minimize
 
 from gomea_bn import Checkpoint, GomeaBnError, GomeaBnWarning
-from gomea_bn.problems.continuous import sphere
+from gomea_bn.problems import sphere
 from gomea_bn.pymoo import GOMEA, RVGOMEA, as_problem
 from gomea_bn.runtime import checkpoints
 

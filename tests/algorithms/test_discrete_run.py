@@ -20,13 +20,12 @@ from gomea_bn import GOMEA, MOGOMEA, GomeaBnError, LinkageTree, optimise
 from gomea_bn.algorithms.discrete_run import finished_prefix, stall_limit, variation_rules
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
-from gomea_bn.linkage.models import Linkage, linkage_model, single_genes
+from gomea_bn.linkage import Linkage, linkage_model
+from gomea_bn.linkage.models import single_genes
 from gomea_bn.operators.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
+from gomea_bn.problems import PythonProblem, StructureProblem, sphere, with_real_defaults
 from gomea_bn.problems.base import with_defaults
-from gomea_bn.problems.continuous import sphere, with_real_defaults
-from gomea_bn.problems.python_problem import PythonProblem
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime import Limits
 
 LIMITS = Limits(max_evaluations=2_000)
 

@@ -14,7 +14,7 @@ from wrong_input import untyped
 
 from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Checkpoint, GomeaBnError, optimise
 from gomea_bn.algorithms.ask_tell import AskedRun
-from gomea_bn.runtime.limits import Result
+from gomea_bn.runtime import Result
 
 
 class Bits:

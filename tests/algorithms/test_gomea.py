@@ -30,10 +30,9 @@ from search_examples import NoLinkage
 from wrong_input import untyped
 
 from gomea_bn import GOMEA, Custom, GomeaBnError, LinkageTree
+from gomea_bn.problems import ScoredVariable, StructureProblem
 from gomea_bn.problems.family_scorer import new_cache
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.runtime import Limits, Progress, Result
 
 
 @pytest.fixture(autouse=True, scope="module")

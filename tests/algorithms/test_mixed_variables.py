@@ -14,7 +14,7 @@ from oracles import slow_similarity
 
 from gomea_bn import RVGOMEA, Custom, GomeaBnError, RealKernelProblem, optimise
 from gomea_bn.algorithms.mixed import MixedVariables
-from gomea_bn.linkage.models import from_subsets
+from gomea_bn.linkage import from_subsets
 from gomea_bn.linkage.real import gaussian_similarities
 from gomea_bn.problems.kernels.continuous import SQUARE, WindowsData
 

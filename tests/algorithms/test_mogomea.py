@@ -13,17 +13,17 @@ from wrong_input import untyped
 from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, GomeaBnError, optimise
 from gomea_bn.algorithms.mogomea import FrontRun, _bounded
 from gomea_bn.operators.archive import canonical
-from gomea_bn.problems.benchmarks import Trap
-from gomea_bn.problems.multi_objective import (
+from gomea_bn.problems import (
     LOTZ,
     MultiObjectiveKnapsack,
     MultiObjectiveMaxCut,
     OneMaxZeroMax,
+    PythonProblem,
+    Trap,
     TrapInverseTrap,
     brute_force_front,
 )
-from gomea_bn.problems.python_problem import PythonProblem
-from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime import FrontHistoryEntry, Limits, Progress, Result
 
 UPDATES = ["generation", "immediate"]
 

@@ -13,8 +13,8 @@ from mo_oracles import check_front, network_problem, same
 
 from gomea_bn import MOGOMEA
 from gomea_bn.algorithms.mogomea import hypervolume_gain
-from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveMaxCut
-from gomea_bn.runtime.limits import Limits, Progress
+from gomea_bn.problems import LOTZ, MultiObjectiveMaxCut
+from gomea_bn.runtime import Limits, Progress
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -25,10 +25,9 @@ from gomea_bn import (
     optimise,
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
-from gomea_bn.linkage.models import Linkage, from_subsets
+from gomea_bn.linkage import Linkage, from_subsets
 from gomea_bn.linkage.real import Blocks
-from gomea_bn.runtime import progress
-from gomea_bn.runtime.limits import Limits, Result
+from gomea_bn.runtime import Limits, Result, progress
 
 
 @pytest.mark.parametrize("settings", [GOMEA(), GOMEA(linkage="univariate"), GOMEA(local_search=True)])

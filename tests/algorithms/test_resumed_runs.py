@@ -9,11 +9,8 @@ import pytest
 from checkpoint_examples import killed_and_resumed, without_seconds
 
 from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Checkpoint, GomeaBnError, LinkageTree, optimise
-from gomea_bn.problems.benchmarks import Trap
-from gomea_bn.problems.continuous import rosenbrock
-from gomea_bn.problems.multi_objective import LOTZ
-from gomea_bn.runtime.limits import Limits, Progress, Result
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.problems import LOTZ, Trap, rosenbrock
+from gomea_bn.runtime import Limits, Progress, Result, StopFlag
 
 
 class OneMax:
@@ -238,8 +235,8 @@ def test_a_run_without_a_seed_goes_on_with_the_seed_of_its_checkpoint(tmp_path: 
 
 
 def test_populations_of_another_size_are_refused(tmp_path: Path) -> None:
+    from gomea_bn.runtime import write_bytes
     from gomea_bn.runtime.checkpoints import checkpoint_bytes, read_checkpoint
-    from gomea_bn.runtime.files import write_bytes
 
     result_of("GOMEA", checkpoint=tmp_path, callback=lambda progress: progress.n_generations == 9)
     resumed = Checkpoint(tmp_path, resume=True)

@@ -17,9 +17,17 @@ from gomea_bn import (
     register_problem,
 )
 from gomea_bn.linkage.real import Blocks
-from gomea_bn.problems.base import Journal, Solution, set_term
-from gomea_bn.problems.continuous import circles_in_a_square, rosenbrock, soreb, soreb_chain, sphere
-from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.problems import (
+    Journal,
+    Solution,
+    circles_in_a_square,
+    rosenbrock,
+    set_term,
+    soreb,
+    soreb_chain,
+    sphere,
+)
+from gomea_bn.runtime import Limits, Progress, Result
 
 Matrix = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from gomea_bn.discretization import K2, EqualFrequency
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.rows import table_for
 from gomea_bn.plots import density_bins
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts import MAX_CARDINALITY
 
 N = 20
 

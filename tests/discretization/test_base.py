@@ -23,7 +23,7 @@ from gomea_bn.discretization import (
 )
 from gomea_bn.discretization.base import starting_bin_count, starting_cuts
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
+from gomea_bn.problems.cuts import CodedColumn, Neighbourhood, coded_bins, joint_codes
 
 
 class Recorder(Discretizer):

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from gomea_bn import GomeaBnError
 from gomea_bn.discretization import MDLP, EqualFrequency, EqualWidth, KMeans, discretizer
-from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts import policy_library
 
 
 def slow_mdlp(values, classes):

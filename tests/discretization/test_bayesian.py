@@ -17,8 +17,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
 from gomea_bn.discretization.bayesian.bayesian import BayesianCuts
 from gomea_bn.discretization.structure_search import coded_scorer
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts import CodedColumn, CodedFamily, CutColumn, Neighbourhood
 
 
 def coded(codes, cardinality=None):

@@ -22,8 +22,7 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import MDLDiscretizer, description_length
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, ThresholdProblem
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts import CodedColumn, CodedFamily, CutColumn, Neighbourhood
 from gomea_bn.simulation import random_network
 
 Rows = Sequence[Sequence[int]]

@@ -22,9 +22,9 @@ from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import Criterion, total_length
 from gomea_bn.discretization.mdl.mdl import shortest_graph
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.problems import edge_rules
+from gomea_bn.problems.cuts import CodedColumn
+from gomea_bn.runtime import StopFlag, Workers
 from gomea_bn.simulation import random_network
 
 CRITERIA = ("aic", "bic", "mdl")

@@ -22,8 +22,7 @@ from gomea_bn.discretization.mgcd.mgcd import (
     log_complexity,
     separating_cuts,
 )
-from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts import CodedColumn, CutColumn
 
 
 def configurations(codes):

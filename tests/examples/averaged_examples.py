@@ -9,21 +9,25 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, Shape, read_table
 from gomea_bn.network.conditionals import (
+    Columns,
     Conditionals,
     FamilyEffects,
     FamilyOdds,
     FamilyTable,
+    Fitted,
     FixedValue,
+    Functions,
+    ProbabilityScale,
     Stack,
     TableSet,
+    Terms,
+    broken_line,
+    indicators,
 )
 from gomea_bn.network.conditionals.conditionals import table_over_grid
-from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
-from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
+from gomea_bn.network.conditionals.terms import SumOfTerms
 from gomea_bn.network.tables import PseudoCount
-from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.cuts import equal_frequency_cuts, table_shapes
 
 NAMES = ("a", "g", "p", "b", "c", "d")
 EDGES = [("a", "g"), ("a", "b"), ("g", "b"), ("p", "b"), ("b", "c"), ("c", "d")]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gomea_bn import KernelProblem, kernel, register_problem
-from gomea_bn.problems.base import set_term
+from gomea_bn.problems import set_term
 
 
 class TrapData(NamedTuple):

@@ -14,7 +14,7 @@ from network_examples import small_network
 
 from gomea_bn import DiscretizedBayesNet, Front, read_table
 from gomea_bn.data.sources import source_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):

@@ -6,8 +6,8 @@ from learning_inside import LearningOptions, NetworkParameters, learning_problem
 
 from gomea_bn import read_table
 from gomea_bn.data import Table
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.fit_clock import NO_LIMIT
+from gomea_bn.problems import StructureProblem
+from gomea_bn.runtime import NO_LIMIT
 
 
 def table_options(discretizer: Any = "optimal", **options: Any) -> LearningOptions:

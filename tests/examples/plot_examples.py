@@ -3,7 +3,7 @@
 import numpy as np
 
 from gomea_bn import DiscretizedBayesNet, read_table
-from gomea_bn.runtime.limits import HistoryEntry
+from gomea_bn.runtime import HistoryEntry
 
 
 def binned_network(frame, edges, n_bins):

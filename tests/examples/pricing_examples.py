@@ -11,17 +11,28 @@ from oracles import slow_family_score
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, fit_shape
 from gomea_bn.data import Table
-from gomea_bn.problems.curves import curve_data
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.cuts.libraries import CutPricer, Pricing
-from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
-from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
+from gomea_bn.problems import (
+    FamilyScorer,
+    LibraryGrowth,
+    ScoredFamily,
+    ScoredVariable,
+    StructureProblem,
+    curve_data,
+    edge_rules,
+    score_rule,
+    scoring_method,
+)
+from gomea_bn.problems.cuts import (
+    CutLimits,
+    CutPricer,
+    IntervalScore,
+    Policy,
+    Pricing,
+    bin_codes,
+    policy_library,
+    table_shapes,
+)
 from gomea_bn.problems.kernels.cells import CellData
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.problems.structure import StructureProblem
 
 
 def tied_variables(

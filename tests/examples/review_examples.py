@@ -13,7 +13,7 @@ import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet, Front, read_table
 from gomea_bn.data import Table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.simulation import random_network
 

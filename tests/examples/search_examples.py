@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.discrete_run import DiscreteRun, Turn
 from gomea_bn.algorithms.multi_start import UNLIMITED
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage import Linkage
 from gomea_bn.operators.mixing import MixingRules
-from gomea_bn.problems.base import Journal, Solution, new_journal
-from gomea_bn.problems.continuous import new_real_journal
+from gomea_bn.problems import Journal, Solution, new_journal, new_real_journal
 
 
 def unevaluated(problem: Any, genotype: NDArray[Any] | None = None) -> Solution:

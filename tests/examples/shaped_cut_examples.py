@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from shape_oracles import slow_is_too_narrow, slow_score, with_cuts
 
 from gomea_bn import Shape
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems import ScoredFamily, ScoredVariable, score_rule, scoring_method
+from gomea_bn.problems.cuts import (
+    CodedColumn,
+    CodedFamily,
+    ColumnShape,
+    CutColumn,
+    CutLimits,
+    CutProblem,
+    IntervalScore,
+    Neighbourhood,
+    bin_codes,
+)
 
 METHODS = ("density-bic", "density-bd")
 MEASURES = {"uniform": (True, False), "shaped": (False, True), "auto": (True, True)}

@@ -11,8 +11,7 @@ from mo_oracles import dominates
 from review_examples import example_front
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, review_page
-from gomea_bn.front import choice
-from gomea_bn.front.front import COMPLEXITY, MISFIT
+from gomea_bn.front import COMPLEXITY, MISFIT, choice
 
 
 @given(matrices(), st.data())

@@ -11,8 +11,8 @@ from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
 from gomea_bn import Front, GomeaBnError, accept, read_decision
+from gomea_bn.front import COMPLEXITY, MISFIT
 from gomea_bn.front.decision import MAX_BYTES, Decision
-from gomea_bn.front.front import COMPLEXITY, MISFIT
 
 FRONT = Front(
     [MISFIT, COMPLEXITY],

@@ -21,8 +21,8 @@ from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, read_front, read_table, write_front
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.front import Objective
 from gomea_bn.front.folder import front_table, is_front_folder, network_file
-from gomea_bn.front.front import Objective
 from gomea_bn.front.store import StoredParts
 
 

@@ -16,7 +16,7 @@ from network_examples import small_network
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
 
 
 def test_order_is_by_the_first_objective_then_the_next_and_networks_follow():

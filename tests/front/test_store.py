@@ -20,7 +20,7 @@ from gomea_bn import (
     read_front,
     write_front,
 )
-from gomea_bn.front.front import COMPLEXITY, MISFIT
+from gomea_bn.front import COMPLEXITY, MISFIT
 from gomea_bn.front.store import StoredNetworks, packed_networks, parts_of
 
 

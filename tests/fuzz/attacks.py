@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gomea_bn.runtime.sources import __version__, source_digest
+from gomea_bn.runtime import source_digest
+from gomea_bn.runtime.sources import __version__
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent

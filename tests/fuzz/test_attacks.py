@@ -9,7 +9,7 @@ from attacks import LEDGER, PAGE, TESTS, main, next_seed, rows_of, run_cases, ta
 from consistency import USUAL, seeds
 
 import gomea_bn
-from gomea_bn.runtime.sources import source_digest
+from gomea_bn.runtime import source_digest
 
 
 def test_the_page_has_the_table_of_the_ledger():

@@ -21,10 +21,8 @@ from distributed import LocalCluster
 
 import gomea_bn
 from gomea_bn import GomeaBnError
-from gomea_bn.runtime import cluster
-from gomea_bn.runtime.cluster import connected
+from gomea_bn.runtime import cluster, connected, source_digest
 from gomea_bn.runtime.environment import machine
-from gomea_bn.runtime.sources import source_digest
 from gomea_bn.texts import counted
 from lab.runner import registry, results, run
 from lab.runner.cluster import attempt

@@ -11,7 +11,8 @@ from gomea_bn.learning.checks import Misfit, checked_network, chosen_pairs, cros
 from gomea_bn.network.matched_rows import with_margins
 from gomea_bn.plots.html import network_html
 from gomea_bn.review.page_data import network_data
-from gomea_bn.runtime.fit_clock import DRAWS, FitClock
+from gomea_bn.runtime import FitClock
+from gomea_bn.runtime.fit_clock import DRAWS
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 2000, "max_seconds": None, "random_state": 1}
 # square of the misfit that rows do not show, in those of standard errors

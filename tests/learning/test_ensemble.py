@@ -31,10 +31,9 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble
-from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.runtime import fit_clock
+from gomea_bn.problems.cuts import table_shapes
+from gomea_bn.runtime import Limits, fit_clock
 from gomea_bn.runtime.fit_clock import DRAWS
-from gomea_bn.runtime.limits import Limits
 
 QUICK = BayesNetLearner(curves="none", density="bins", max_evaluations=600)
 

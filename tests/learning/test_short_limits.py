@@ -7,7 +7,7 @@ from option_examples import table_problem
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
 from gomea_bn.data import Table
-from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime import NO_LIMIT, FitClock
 
 
 @pytest.fixture

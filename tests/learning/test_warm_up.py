@@ -13,7 +13,8 @@ from learning_inside import LearningOptions, scored_variables
 from gomea_bn import BayesNetLearner, read_table
 from gomea_bn.learning import warm_up
 from gomea_bn.learning.warm_up import COUNT, LOGIT, SUM, size_of_table
-from gomea_bn.problems.curves import curve_data, no_curves
+from gomea_bn.problems import curve_data
+from gomea_bn.problems.curves import no_curves
 
 SCRIPT = """
 import json

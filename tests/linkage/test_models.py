@@ -16,8 +16,8 @@ from search_examples import random_population
 from wrong_input import untyped
 
 from gomea_bn import GOMEA, Full, GomeaBnError, LinkageTree, MarginalProduct, StaticTree
-from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, OneMax, Trap
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.problems import HIFF, MaxCut, NKLandscape, OneMax, Trap
+from gomea_bn.runtime import Limits
 
 
 def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:

@@ -15,8 +15,8 @@ from scipy.stats import chisquare
 from search_examples import random_population
 
 from gomea_bn import Custom, GomeaBnError, LinkageTree, Univariate
+from gomea_bn.linkage import linkage_model
 from gomea_bn.linkage.kernels import tree_slices, upgma
-from gomea_bn.linkage.models import linkage_model
 
 X, Y, Z = ([int(c) for c in word] for word in ("00112220", "00111110", "01010101"))
 

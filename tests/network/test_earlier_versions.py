@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_front, write_front
+from gomea_bn.network.conditionals import Columns, UnitScale
 from gomea_bn.network.conditionals.kinds import fitted_from_content
-from gomea_bn.network.conditionals.scales import Columns, UnitScale
 from gomea_bn.network.conditionals.terms import SumOfTerms
 
 # "c" has the parents "a" and "b", and a table of "a" alone

@@ -10,10 +10,17 @@ from conditional_oracles import random_conditionals_network
 from network_examples import network_with, rain_and_height
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
+from gomea_bn.network.conditionals import (
+    Columns,
+    Conditionals,
+    FamilyEffects,
+    Functions,
+    TableSet,
+    Terms,
+    broken_line,
+    indicators,
+)
 from gomea_bn.network.conditionals.kinds import KINDS
-from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.conditionals.terms import Functions, Terms, broken_line, indicators
 from gomea_bn.network.effects import BAND, shows_effects
 
 SLOPES = {"x": 2.0, "w": -3.0}

@@ -21,8 +21,7 @@ from gomea_bn import (
     fit_shape,
     read_table,
 )
-from gomea_bn.network.conditionals import FamilyLogit, FamilyTable, Stack
-from gomea_bn.network.conditionals.family_table import CutTable
+from gomea_bn.network.conditionals import CutTable, FamilyLogit, FamilyTable, Stack
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.network.updates import network_of_all_rows, shape_with_rows
 

@@ -17,7 +17,7 @@ from gomea_bn.algorithms.archive import new_archive
 from gomea_bn.algorithms.discrete_run import new_population, new_work
 from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
 from gomea_bn.algorithms.multi_start import UNLIMITED
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage import Linkage
 from gomea_bn.operators.archive import MEMBERS, Archive, canonical
 from gomea_bn.operators.front_mixing import (
     ALL,
@@ -36,15 +36,15 @@ from gomea_bn.operators.mixing import (
     NOT_RUN,
     STATUS,
 )
-from gomea_bn.problems.front_problem import FrontProblem
-from gomea_bn.problems.multi_objective import (
+from gomea_bn.problems import (
     LOTZ,
+    FrontProblem,
     MultiObjectiveKnapsack,
     MultiObjectiveMaxCut,
     OneMaxZeroMax,
+    PythonProblem,
     TrapInverseTrap,
 )
-from gomea_bn.problems.python_problem import PythonProblem
 
 
 class Bounded:

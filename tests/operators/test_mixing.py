@@ -21,7 +21,7 @@ from search_examples import mixing_rules
 
 from gomea_bn import Custom, LinkageTree, Univariate
 from gomea_bn.algorithms.discrete_run import new_population, new_work
-from gomea_bn.linkage.models import Linkage, LinkageModel
+from gomea_bn.linkage import Linkage, LinkageModel
 from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,
@@ -35,7 +35,7 @@ from gomea_bn.operators.mixing import (
     initialise_range,
     vary_range,
 )
-from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems import StructureProblem
 
 UNLIMITED = 2**62
 Rng = np.random.Generator

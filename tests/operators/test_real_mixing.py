@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gomea_bn import Custom, Full, GomeaBnError, LinkageTree, Univariate
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage import Linkage
 from gomea_bn.linkage.real import (
     Blocks,
     InteractionTree,
@@ -46,7 +46,7 @@ from gomea_bn.operators.real_mixing import (
     initialise,
     vary,
 )
-from gomea_bn.problems.continuous import new_real_journal, soreb_chain, sphere
+from gomea_bn.problems import new_real_journal, soreb_chain, sphere
 
 Matrix = NDArray[np.float64]
 

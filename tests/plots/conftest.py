@@ -5,7 +5,7 @@ import pytest
 from plot_examples import binned_network
 
 from gomea_bn import Front, read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.metrics import kl_divergence
 from gomea_bn.simulation import random_network
 

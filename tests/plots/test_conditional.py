@@ -10,7 +10,7 @@ from network_examples import network_with, one_column
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError
-from gomea_bn.network.conditionals.curve import Curve
+from gomea_bn.network.conditionals import Curve
 from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.plots import conditional_densities, plot_conditional_density
 

@@ -11,7 +11,7 @@ from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn import ExpertNetwork, Front, GomeaBnError
-from gomea_bn.front.front import MISFIT, Objective
+from gomea_bn.front import MISFIT, Objective
 from gomea_bn.metrics import kl_divergence
 from gomea_bn.plots import front_points, plot_front
 

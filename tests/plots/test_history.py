@@ -7,7 +7,7 @@ from wrong_input import untyped
 
 from gomea_bn import GomeaBnError
 from gomea_bn.plots import history_steps, plot_history
-from gomea_bn.runtime.limits import FrontHistoryEntry
+from gomea_bn.runtime import FrontHistoryEntry
 
 
 class Learner:

@@ -14,8 +14,7 @@ from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
 from gomea_bn import GOMEA, GomeaBnError, KernelProblem
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.benchmarks import (
+from gomea_bn.problems import (
     HIFF,
     BimodalTrap,
     IsingSpinGlass,
@@ -24,8 +23,12 @@ from gomea_bn.problems.benchmarks import (
     OneMax,
     Trap,
     Unitation,
+    evaluate,
+    evaluate_partial,
+    set_gene,
+    undo,
 )
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime import Limits
 
 RING = [[0, 1], [1, 2], [2, 3], [3, 0]]
 

@@ -7,9 +7,8 @@ from search_examples import journal_of, unevaluated
 
 from gomea_bn.learning.cuts import RefinementSession
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems import BoundaryProblem, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.cuts import CutLimits
 
 
 def boundary_problem(

@@ -13,8 +13,18 @@ from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError, RealKernelProblem
-from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.continuous import circles_in_a_square, rosenbrock, soreb, soreb_chain, sphere
+from gomea_bn.problems import (
+    Solution,
+    circles_in_a_square,
+    evaluate,
+    evaluate_partial,
+    rosenbrock,
+    set_gene,
+    soreb,
+    soreb_chain,
+    sphere,
+    undo,
+)
 
 Vector = NDArray[np.float64]
 

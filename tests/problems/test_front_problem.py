@@ -15,10 +15,8 @@ from wrong_input import untyped
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape, read_table
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.learning.search.shown_cuts import learned_shapes
-from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems import FrontProblem, ScoredVariable, edge_rules, smoothed_scorer
+from gomea_bn.problems.cuts import Policy, policy_library
 from gomea_bn.simulation import random_network
 
 ALL_THREE = ("misfit", "complexity", "expert_distance")

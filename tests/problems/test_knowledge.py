@@ -18,8 +18,8 @@ from oracles import (
 from processor_time import at_most
 
 from gomea_bn import GOMEA, ExpertKnowledge, GomeaBnError
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.problems import edge_rules
+from gomea_bn.runtime import Limits
 
 NAMES = ["age", "smoker", "cough", "x-ray"]
 FEWEST = [2, 2, 3, 4]

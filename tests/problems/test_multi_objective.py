@@ -12,15 +12,20 @@ from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError, KernelProblem
-from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.benchmarks import MaxCut, Trap
-from gomea_bn.problems.multi_objective import (
+from gomea_bn.problems import (
     LOTZ,
+    MaxCut,
     MultiObjectiveKnapsack,
     MultiObjectiveMaxCut,
     OneMaxZeroMax,
+    Solution,
+    Trap,
     TrapInverseTrap,
     brute_force_front,
+    evaluate,
+    evaluate_partial,
+    set_gene,
+    undo,
 )
 
 Twin = Callable[[Sequence[int]], tuple[tuple[float, ...], list[int]]]

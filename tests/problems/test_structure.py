@@ -26,10 +26,9 @@ from oracles import (
 from scipy.stats import chisquare
 
 from gomea_bn import ExpertKnowledge
-from gomea_bn.problems.base import Solution, set_gene
-from gomea_bn.problems.family_scorer import ScoredFamily, new_cache
+from gomea_bn.problems import ScoredFamily, ScoredVariable, Solution, set_gene
+from gomea_bn.problems.family_scorer import new_cache
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
-from gomea_bn.problems.scored_variables import ScoredVariable
 
 
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from mo_oracles import check_partial_evaluation, full
 
 from gomea_bn import GomeaBnError
-from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems import (
+    FrontProblem,
+    ScoredVariable,
+    edge_rules,
+    score_rule,
+    scoring_method,
+    smoothed_scorer,
+)
+from gomea_bn.problems.cuts import CutProblem, IntervalScore, policy_library
 
 CLASS, NUMBER = 0, 3
 AMOUNTS = (1, 4, 16, 64)

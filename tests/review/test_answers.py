@@ -13,7 +13,7 @@ from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, network_report, read_table, review_page
-from gomea_bn.front.front import COMPLEXITY, MISFIT
+from gomea_bn.front import COMPLEXITY, MISFIT
 from gomea_bn.network.inference.elimination import ExactEngine
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.review import pools

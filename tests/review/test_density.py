@@ -14,8 +14,9 @@ from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 from gomea_bn import DiscretizedBayesNet, Front, fit_shape, network_report, read_table, review_page
 from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.front.front import COMPLEXITY, MISFIT
-from gomea_bn.network.conditionals.curve import Curve, scaled_by_bin
+from gomea_bn.front import COMPLEXITY, MISFIT
+from gomea_bn.network.conditionals import Curve
+from gomea_bn.network.conditionals.curve import scaled_by_bin
 from gomea_bn.plots import marginal_density
 from gomea_bn.review import pools
 

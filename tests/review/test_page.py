@@ -10,7 +10,7 @@ from review_examples import HOSTILE_NAMES, Elements, edges_in, example_front, le
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, network_report, review_page
-from gomea_bn.front.front import COMPLEXITY, MISFIT
+from gomea_bn.front import COMPLEXITY, MISFIT
 from gomea_bn.review import page as review
 
 

@@ -8,13 +8,8 @@ import threading
 import pytest
 
 from gomea_bn import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files import (
-    check_name,
-    is_left_over,
-    process_mark,
-    write_bytes,
-    write_text,
-)
+from gomea_bn.runtime import check_name, write_bytes, write_text
+from gomea_bn.runtime.files import is_left_over, process_mark
 
 
 def mark_of_dead_process():

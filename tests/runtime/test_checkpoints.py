@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from gomea_bn import Checkpoint, ExpertKnowledge, GomeaBnError, GomeaBnWarning, LinkageTree
-from gomea_bn.runtime import checkpoints
-from gomea_bn.runtime.checkpoints import (
-    NO_CHECKPOINT,
-    Section,
-    checkpoint_bytes,
-    opened,
-    option_text,
-    read_checkpoint,
-)
-from gomea_bn.runtime.files import process_mark, write_bytes
+from gomea_bn.runtime import Section, checkpoints, opened, write_bytes
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, checkpoint_bytes, option_text, read_checkpoint
+from gomea_bn.runtime.files import process_mark
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 OPTIONS = {"size": "3", "rate": "0.5"}

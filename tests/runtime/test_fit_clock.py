@@ -10,9 +10,8 @@ import pytest
 from learning_inside import of_problems, of_search, seconds_after_search, why_unrepeatable
 
 from gomea_bn import BayesNetLearner, GomeaBnWarning
-from gomea_bn.runtime import fit_clock
-from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, FIRST_CUTS, MIXTURES, ODDS, ORDER, FitClock
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime import FitClock, Limits, fit_clock
+from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, FIRST_CUTS, MIXTURES, ODDS, ORDER
 
 
 class FakeTime:

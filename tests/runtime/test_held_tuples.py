@@ -9,8 +9,9 @@ from numba.core import types
 from numpy.typing import NDArray
 
 from gomea_bn import kernel
+from gomea_bn.runtime import separate_kernel
 from gomea_bn.runtime.held_tuples import HeldTuple, held
-from gomea_bn.runtime.jit import compile_for, separate_kernel
+from gomea_bn.runtime.jit import compile_for
 
 
 class Pair(NamedTuple):

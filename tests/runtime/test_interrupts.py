@@ -5,9 +5,8 @@ import threading
 
 import pytest
 
-from gomea_bn.runtime import interrupts
+from gomea_bn.runtime import delayed_interrupts, interrupts
 from gomea_bn.runtime.interrupts import (
-    delayed_interrupts,
     ignore_until_exit,
     noting_interrupts,
     signal_exit_code,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba.core import types
 
-from gomea_bn.problems.base import undo
-from gomea_bn.runtime import jit
-from gomea_bn.runtime.jit import _compiled_modules, read_only
+from gomea_bn.problems import undo
+from gomea_bn.runtime import jit, read_only
+from gomea_bn.runtime.jit import _compiled_modules
 from gomea_bn.runtime.sources import package_sources
 
 SOURCES = {

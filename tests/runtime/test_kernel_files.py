@@ -18,10 +18,9 @@ import pytest
 from numba import typeof, types
 
 from gomea_bn import GomeaBnError, GomeaBnWarning
-from gomea_bn.problems.benchmarks import NKLandscape, Trap
-from gomea_bn.runtime import jit
+from gomea_bn.problems import NKLandscape, Trap
+from gomea_bn.runtime import announced_kernels, compiling, jit
 from gomea_bn.runtime.jit import KernelDispatcher, prune_folders
-from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import gomea_bn
-from gomea_bn.runtime import sources
-from gomea_bn.runtime.sources import digest_of, package_sources, source_digest
+from gomea_bn.runtime import source_digest, sources
+from gomea_bn.runtime.sources import digest_of, package_sources
 
 PACKAGE = Path(gomea_bn.__file__).parent
 

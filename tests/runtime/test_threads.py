@@ -15,18 +15,16 @@ from processor_time import work_for
 from rich.console import Console
 
 from gomea_bn.cli.running import rare_collections
-from gomea_bn.runtime.kernel_progress import compiling
-from gomea_bn.runtime.limits import Progress
-from gomea_bn.runtime.progress import LiveTable
-from gomea_bn.runtime.threads import (
+from gomea_bn.runtime import (
+    LiveTable,
+    Progress,
     StopFlag,
     Workers,
-    in_background,
+    compiling,
     in_spare_threads,
     spare_threads,
-    thread_pool,
-    zeros_by_pages,
 )
+from gomea_bn.runtime.threads import in_background, thread_pool, zeros_by_pages
 
 
 def test_the_first_reason_to_stop_stays():

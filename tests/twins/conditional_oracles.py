@@ -16,20 +16,21 @@ from shape_oracles import random_shape, slow_distribution, slow_log_density, slo
 from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import (
     Conditionals,
+    CutTable,
     FamilyCounts,
     FamilyEffects,
     FamilyLogit,
     FamilyMixture,
     FamilyOdds,
     FamilyTable,
+    Fitted,
     FixedValue,
+    Functions,
     Stack,
     TableSet,
+    Terms,
 )
 from gomea_bn.network.conditionals.family_odds import CellOdds
-from gomea_bn.network.conditionals.family_table import CutTable
-from gomea_bn.network.conditionals.kind import Fitted
-from gomea_bn.network.conditionals.terms import Functions, Terms
 from gomea_bn.network.tables import table_of_counts
 
 Floats: TypeAlias = NDArray[np.float64]

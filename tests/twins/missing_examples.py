@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles import slow_family_score
 
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems import ScoredFamily, ScoredVariable
+from gomea_bn.problems.cuts import Policy
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

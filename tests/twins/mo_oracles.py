@@ -15,10 +15,18 @@ from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.archive import canonical
 from gomea_bn.operators.front_mixing import ALL, WEIGHTED
-from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.runtime.limits import Result
+from gomea_bn.problems import (
+    FrontProblem,
+    Solution,
+    edge_rules,
+    evaluate,
+    evaluate_partial,
+    set_gene,
+    smoothed_scorer,
+    undo,
+)
+from gomea_bn.problems.front_problem import ExpertSample
+from gomea_bn.runtime import Result
 
 Point = tuple[float, ...]
 # genotype -> (repaired genotype, objectives, violation)

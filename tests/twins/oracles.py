@@ -15,15 +15,22 @@ from numpy.typing import NDArray
 from search_examples import journal_of, unevaluated
 
 from gomea_bn import ExpertKnowledge
-from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution, set_gene, undo
-from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.linkage import Linkage
+from gomea_bn.problems import (
+    FamilyScorer,
+    Journal,
+    ScoredFamily,
+    ScoredVariable,
+    Solution,
+    StructureProblem,
+    edge_rules,
+    score_rule,
+    scoring_method,
+    set_gene,
+    undo,
+)
+from gomea_bn.problems.cuts import Policy, policy_library
 from gomea_bn.problems.kernels.structure import evaluate_structure, evaluate_structure_partial
-from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.problems.structure import StructureProblem
 
 SENTINEL = -77
 

@@ -4,9 +4,9 @@ import numpy as np
 from option_examples import table_problem
 from oracles import make_problem
 
+from gomea_bn.problems import ParentLibraries, ScoredVariable
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
-from gomea_bn.problems.parents import ParentLibraries, ParentPricer, Parents
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems.parents import ParentPricer, Parents
 
 NEVER = np.zeros(1, np.uint8)
 DEPTHS = (0, 1, 1_000)

@@ -6,9 +6,9 @@ import pandas as pd
 from learning_inside import Improvement, LearningOptions, opened_counter, scored_variables, scoring_of
 
 from gomea_bn import BayesNetLearner, read_table
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.runtime.fit_clock import NO_LIMIT
+from gomea_bn.problems import FamilyScorer, ScoredFamily
+from gomea_bn.problems.cuts import Policy
+from gomea_bn.runtime import NO_LIMIT
 
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn import Shape
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems import ScoredFamily, ScoredVariable
+from gomea_bn.problems.cuts import Policy
 
 
 def random_shape(seed: int, *, scale: float = 1.0) -> Shape:

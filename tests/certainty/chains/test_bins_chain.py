@@ -18,7 +18,7 @@ from gomea_bn.certainty import EdgeProbabilities, edge_posterior, edge_probabili
 from gomea_bn.certainty.chains import bins_chain
 from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime import StopFlag
 
 Cuts = tuple[float, ...]
 

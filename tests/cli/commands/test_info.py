@@ -10,9 +10,8 @@ from command_line import invoke, ok
 from learning_inside import of_fit
 
 import gomea_bn
-from gomea_bn.runtime import jit
+from gomea_bn.runtime import jit, source_digest
 from gomea_bn.runtime.environment import installed_version
-from gomea_bn.runtime.sources import source_digest
 
 
 def test_info_prints_versions_cores_and_cache():

@@ -26,9 +26,8 @@ from gomea_bn import (
 from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.network.formats.summary import to_short_text
+from gomea_bn.runtime import FitClock, source_digest
 from gomea_bn.runtime.environment import cpu_name
-from gomea_bn.runtime.fit_clock import FitClock
-from gomea_bn.runtime.sources import source_digest
 
 
 def test_learn_prints_the_kinds_then_a_screen(table, rows):

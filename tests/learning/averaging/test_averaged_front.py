@@ -7,8 +7,8 @@ from averaged_examples import conditionals_of
 
 from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, average_families, averaged_misfits, read_table
 from gomea_bn.data import Table
-from gomea_bn.front.front import MISFIT
-from gomea_bn.problems.cuts.policies import equal_frequency_cuts
+from gomea_bn.front import MISFIT
+from gomea_bn.problems.cuts import equal_frequency_cuts
 
 
 def rows_of(seed: int, n: int = 120) -> pd.DataFrame:

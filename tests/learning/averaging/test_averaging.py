@@ -40,19 +40,23 @@ from gomea_bn import (
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging import families as averaging
-from gomea_bn.network.conditionals import FamilyEffects, FamilyTable
-from gomea_bn.network.conditionals.conditionals import table_over_rows
-from gomea_bn.network.conditionals.family_table import CutTable
+from gomea_bn.network.conditionals import CutTable, FamilyEffects, FamilyTable, table_over_rows
 from gomea_bn.network.rows import drawn_values
 from gomea_bn.network.tables import PseudoCount
-from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.runtime.threads import spare_threads
+from gomea_bn.problems import score_rule, scoring_method
+from gomea_bn.problems.cuts import (
+    CodedColumn,
+    CutColumn,
+    CutLimits,
+    CutPosterior,
+    CutProblem,
+    IntervalScore,
+    Neighbourhood,
+    PricedIntervals,
+    bin_codes,
+    table_shapes,
+)
+from gomea_bn.runtime import spare_threads
 from gomea_bn.simulation import random_network
 
 

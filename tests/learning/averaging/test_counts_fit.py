@@ -13,10 +13,16 @@ from scipy.stats import poisson
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, fit_shape
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.counts_fit import fitted_counts
-from gomea_bn.network.conditionals import FamilyCounts
-from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import Columns, LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.conditionals.terms import Terms, broken_line
+from gomea_bn.network.conditionals import (
+    ColumnFacts,
+    Columns,
+    FamilyCounts,
+    LineScale,
+    ProbabilityScale,
+    Terms,
+    UnitScale,
+    broken_line,
+)
 
 TERMS = Terms((broken_line("x", np.array([-5.0, 5.0]), in_units=False),))
 
@@ -47,9 +53,7 @@ def test_rows_are_predicted_as_by_fits_without_them() -> None:
     columns = Columns({name: frame[name].to_numpy(float) for name in ("x", "y")})
     inside = fitted.fitted.density("y", facts).log_density(columns)[0]
     without = [member_of(frame, np.delete(every, row))[0].fitted for row in range(40)]
-    exact = np.array(
-        [one.density("y", facts).log_density(columns)[0][row] for row, one in enumerate(without)]
-    )
+    exact = np.array([one.density("y", facts).log_density(columns)[0][row] for row, one in enumerate(without)])
     optimism = inside[:40].mean() - exact.mean()
     assert optimism > 0
     # to first order, and the dispersion is that of all rows

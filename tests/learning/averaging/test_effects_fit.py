@@ -33,13 +33,26 @@ from gomea_bn.learning.averaging.effects_fit import (
     scores_of_parent,
     width_coefficients,
 )
-from gomea_bn.network.conditionals import FamilyEffects, FamilyLogit, FixedValue
-from gomea_bn.network.conditionals.scales import Columns, LineScale, UnitScale
-from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line
-from gomea_bn.problems.column_functions import NumberFunctions, SmoothFunctions, normal_scores
-from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.network.conditionals import (
+    Columns,
+    FamilyEffects,
+    FamilyLogit,
+    FixedValue,
+    LineScale,
+    Terms,
+    UnitScale,
+    broken_line,
+)
+from gomea_bn.network.conditionals.terms import SumOfTerms
+from gomea_bn.problems import (
+    CurveSizes,
+    NumberFunctions,
+    ScoredVariable,
+    SmoothFunctions,
+    best_curve_model,
+    normal_scores,
+    sizes_and_functions,
+)
 
 Floats = NDArray[np.float64]
 

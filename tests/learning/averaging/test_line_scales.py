@@ -12,10 +12,9 @@ from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, Shape, average_families, fit_shape, read_table
 from gomea_bn.learning.averaging import RepeatedValues, least_scale, line_scale, log_steps
-from gomea_bn.network.conditionals.scales import ProbabilityScale, UnitScale
-from gomea_bn.problems.cuts.policies import equal_frequency_cuts
+from gomea_bn.network.conditionals import ProbabilityScale, UnitScale
+from gomea_bn.problems.cuts import equal_frequency_cuts, table_shapes
 from gomea_bn.problems.cuts.shape import MOST_PIECES
-from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 Transform = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
-from gomea_bn.network.conditionals import FamilyLogit, Stack
-from gomea_bn.network.conditionals.family_logit import log_levels
-from gomea_bn.network.conditionals.scales import Columns, UnitScale
-from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, broken_line, indicators
+from gomea_bn.network.conditionals import (
+    Columns,
+    FamilyLogit,
+    Stack,
+    Terms,
+    UnitScale,
+    broken_line,
+    indicators,
+    log_levels,
+)
+from gomea_bn.network.conditionals.terms import SumOfTerms
 
 TERMS = Terms(
     (

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
 from gomea_bn.data import Table
 from gomea_bn.learning.averaging.odds_fit import odds_of_families
-from gomea_bn.network.conditionals import FamilyOdds, Stack
-from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.conditionals import Columns, FamilyOdds, Stack
 
 
 def split_rows(n_rows: int = 3_000, seed: int = 2) -> pd.DataFrame:

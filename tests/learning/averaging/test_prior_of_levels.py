@@ -12,11 +12,8 @@ from gomea_bn import fit_shape
 from gomea_bn.learning.averaging.counts_fit import fitted_counts
 from gomea_bn.learning.averaging.effects_fit import Design
 from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
-from gomea_bn.network.conditionals.family_logit import log_levels
-from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
-from gomea_bn.network.conditionals.terms import indicators
-from gomea_bn.problems.column_functions import LevelFunctions
+from gomea_bn.network.conditionals import ColumnFacts, Columns, ProbabilityScale, indicators, log_levels
+from gomea_bn.problems import LevelFunctions
 
 Values = NDArray[np.float64]
 N_ROWS = np.array([300, 200, 100, 30, 6, 1])

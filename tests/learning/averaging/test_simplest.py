@@ -10,7 +10,8 @@ from learning_inside import of_families
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families, read_table
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.simplest import simplest_network
-from gomea_bn.runtime.fit_clock import EDGES, FitClock
+from gomea_bn.runtime import FitClock
+from gomea_bn.runtime.fit_clock import EDGES
 
 OPTIONS: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
 

@@ -29,12 +29,10 @@ from gomea_bn.learning.averaging.target_fit import (
     chosen_parents,
     fitted_target,
 )
-from gomea_bn.network.conditionals import FamilyLogit
-from gomea_bn.network.conditionals.family_logit import log_levels
-from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
-from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.runtime.fit_clock import PARENTS, FitClock
+from gomea_bn.network.conditionals import ColumnFacts, Columns, FamilyLogit, ProbabilityScale, log_levels
+from gomea_bn.problems.cuts import table_shapes
+from gomea_bn.runtime import FitClock
+from gomea_bn.runtime.fit_clock import PARENTS
 
 
 def weak_rows(n_rows: int, n_levels: int, seed: int = 0) -> pd.DataFrame:

@@ -23,8 +23,8 @@ from gomea_bn.learning import BayesNetLearner
 from gomea_bn.learning.cuts import refinement
 from gomea_bn.metrics import kl_divergence
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
-from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.runtime.limits import Progress
+from gomea_bn.problems.cuts import bin_codes
+from gomea_bn.runtime import Progress
 from gomea_bn.simulation import random_network
 
 

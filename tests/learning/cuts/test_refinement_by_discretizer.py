@@ -21,7 +21,7 @@ from gomea_bn.discretization import (
     MDLDiscretizer,
     MDLNetwork,
 )
-from gomea_bn.problems.cuts.policies import without_sparse_bins
+from gomea_bn.problems.cuts import without_sparse_bins
 from gomea_bn.simulation import random_network
 
 

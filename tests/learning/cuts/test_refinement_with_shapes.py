@@ -14,9 +14,8 @@ from gomea_bn.discretization import EqualWidth
 from gomea_bn.learning import BayesNetLearner
 from gomea_bn.learning.cuts import CutCycle, RefinementSession
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.problems.cuts import CutLimits, table_shapes
+from gomea_bn.runtime import StopFlag
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from averaged_examples import lines_of
 
 from gomea_bn import ExpertKnowledge, GomeaBnError, read_front, write_front
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
 
 QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1500, "random_state": 1, "single_share": 0.0}

@@ -23,8 +23,7 @@ from gomea_bn import (
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.network.recorded import left_out_loss
-from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import sizes_and_functions
+from gomea_bn.problems import best_curve_model, sizes_and_functions
 from gomea_bn.texts import counted
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "max_seconds": None, "random_state": 1}

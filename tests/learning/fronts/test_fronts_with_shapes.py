@@ -12,7 +12,7 @@ from shaped_examples import shaped_table
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_front, write_front
 from gomea_bn.expert.distance import expert_distance
 from gomea_bn.learning import ParetoBayesNetLearner
-from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.cuts import table_shapes
 
 QUICK: dict[str, Any] = {
     **PUBLISHED_FRONT,

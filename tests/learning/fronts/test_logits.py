@@ -15,7 +15,7 @@ from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.learning import ParetoBayesNetLearner
 from gomea_bn.learning.fronts import logits
 from gomea_bn.learning.fronts.logits import logit_networks
-from gomea_bn.network.conditionals.scales import ProbabilityScale
+from gomea_bn.network.conditionals import ProbabilityScale
 from gomea_bn.review.page_data import front_data
 
 N_ROWS = 600

@@ -10,11 +10,8 @@ from pricing_examples import keeps_limits
 from gomea_bn import MOGOMEA, read_table
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
-from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems import FamilyScorer
+from gomea_bn.problems.cuts import CutColumn, CutLimits, CutProblem, Neighbourhood, policy_library
 
 
 def quick(n_evaluations=2500, **options):

@@ -25,10 +25,9 @@ from gomea_bn import (
     GomeaBnError,
     simulated_expert,
 )
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.learning import OwnObjective, ParetoBayesNetLearner
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.cuts import policy_library, table_shapes
 from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {

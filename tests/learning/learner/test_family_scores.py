@@ -8,7 +8,7 @@ import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.learning.cuts import RefinementSession
-from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
+from gomea_bn.problems import FamilyScorer, graph_families
 
 QUICK: dict[str, Any] = {"max_evaluations": 1_500, "max_seconds": None, "random_state": 1}
 

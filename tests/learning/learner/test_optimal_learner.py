@@ -25,7 +25,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.cli import app as cli
-from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts import CutLimits
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH
 from gomea_bn.simulation import random_network
 

@@ -13,8 +13,7 @@ from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, fit_
 from gomea_bn.data.sources import source_table
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts import shape_fit as of_tables
-from gomea_bn.runtime.limits import Limits
-from gomea_bn.runtime.threads import in_threads
+from gomea_bn.runtime import Limits, in_threads
 
 
 def test_a_search_has_the_seconds_that_are_left():

@@ -16,9 +16,8 @@ import pytest
 from checkpoint_examples import killed_and_resumed, without_seconds
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, Checkpoint, GomeaBnError, ParetoBayesNetLearner
-from gomea_bn.runtime import checkpoints
+from gomea_bn.runtime import Progress, checkpoints
 from gomea_bn.runtime.checkpoints import read_checkpoint
-from gomea_bn.runtime.limits import Progress
 
 
 def rows(n: int = 150) -> pd.DataFrame:

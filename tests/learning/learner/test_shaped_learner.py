@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pricing_examples import slow_learner_score
 
 from gomea_bn.learning import BayesNetLearner
-from gomea_bn.runtime.limits import Progress
+from gomea_bn.runtime import Progress
 
 
 def mixed_frame(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, fit_shape
-from gomea_bn.problems.cuts.policies import bin_codes, policy_library
+from gomea_bn.problems.cuts import bin_codes, policy_library
 from gomea_bn.problems.family_scorer import _log_width_sum
 
 DISCRETIZERS = ["optimal", "equal-frequency", "equal-width"]

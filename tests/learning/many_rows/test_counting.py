@@ -25,11 +25,18 @@ from gomea_bn.data.kernels import cells_of_values
 from gomea_bn.data.pieces import FramePiece, TablePiece
 from gomea_bn.data.row_counters import Coded, DaskCounter, LocalCounter
 from gomea_bn.data.survey import Sample, sample_of, sampled_rows, survey
-from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
+from gomea_bn.problems import family_score, score_rule, scoring_method
+from gomea_bn.problems.cuts import (
+    CodedColumn,
+    CutColumn,
+    CutLimits,
+    CutProblem,
+    IntervalScore,
+    ParentSets,
+    coded_bins,
+)
 from gomea_bn.problems.cuts.counted_cells import cuts_around, scaled_log_density
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries
-from gomea_bn.problems.scores import family_score, score_rule, scoring_method
+from gomea_bn.problems.cuts.interval_dp import candidate_boundaries
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import GOMEA
 from gomea_bn.learning.search import SearchRounds, SearchSettings
-from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.runtime import Limits, Progress, Result
 
 
 def test_shares_are_of_what_is_left() -> None:

@@ -35,7 +35,7 @@ from gomea_bn.discretization import (
 )
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers
 from gomea_bn.learning.cuts import RefinementSession
-from gomea_bn.problems.cuts.policies import Policy, policy_library, without_narrow_bins
+from gomea_bn.problems.cuts import Policy, policy_library, without_narrow_bins
 from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "random_state": 1}

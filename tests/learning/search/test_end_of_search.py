@@ -13,10 +13,8 @@ from rich.console import Console
 
 from gomea_bn import GOMEA, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.learning.search import SearchSettings
-from gomea_bn.problems.benchmarks import Trap
-from gomea_bn.runtime import fit_clock, threads
-from gomea_bn.runtime.limits import Limits, Progress, Result
-from gomea_bn.runtime.progress import LiveTable
+from gomea_bn.problems import Trap
+from gomea_bn.runtime import Limits, LiveTable, Progress, Result, fit_clock, threads
 
 
 def rows(n_rows: int = 200) -> pd.DataFrame:

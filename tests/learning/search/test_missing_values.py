@@ -30,7 +30,8 @@ from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.review.page_data import network_data
 from gomea_bn.review.pools import Pools
-from gomea_bn.runtime.fit_clock import GAPS, SEARCH, FitClock
+from gomea_bn.runtime import FitClock
+from gomea_bn.runtime.fit_clock import GAPS, SEARCH
 
 
 def chain(n_rows=1500, seed=0):

@@ -11,11 +11,9 @@ from option_examples import table_problem
 
 from gomea_bn import ExpertKnowledge
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
-from gomea_bn.problems.curves import curve_data
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily, graph_families
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Result
+from gomea_bn.problems import FamilyScorer, ScoredFamily, StructureProblem, curve_data, graph_families
+from gomea_bn.problems.cuts import Policy
+from gomea_bn.runtime import Result
 
 Edges = list[tuple[int, int]]
 

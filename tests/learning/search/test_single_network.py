@@ -24,8 +24,8 @@ from gomea_bn import (
 from gomea_bn.front.folder import front_table
 from gomea_bn.learning.fronts.search import limits_of_single
 from gomea_bn.plots import front_points
-from gomea_bn.problems.multi_objective import brute_force_front
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.problems import brute_force_front
+from gomea_bn.runtime import Limits
 from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 4000, "max_seconds": None, "random_state": 1}

@@ -14,10 +14,9 @@ from pricing_examples import all_cuts
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, read_table
 from gomea_bn.learning.search import SearchSettings
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.problems import FamilyScorer, ScoredFamily
+from gomea_bn.problems.cuts import CutLimits, Policy
+from gomea_bn.runtime import Limits, Progress, Result
 
 
 def two_lines(seed: int, n_rows: int) -> pd.DataFrame:

@@ -12,11 +12,9 @@ from option_examples import table_problem
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.learning.search import SearchSettings, staged_search
 from gomea_bn.learning.search.staged_search import StagedSearch
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.parents import ParentLibraries
+from gomea_bn.problems import ParentLibraries, ScoredFamily, StructureProblem
 from gomea_bn.problems.scores import relative_edge_cost
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.runtime import Limits, Progress, Result
 from gomea_bn.simulation import random_network
 
 

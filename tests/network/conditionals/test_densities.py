@@ -34,9 +34,8 @@ from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet, Terms, indicators
 from gomea_bn.network.conditionals.conditionals import around_cuts
-from gomea_bn.network.conditionals.terms import Terms, indicators
 from gomea_bn.network.marginals import conditional_density
 
 

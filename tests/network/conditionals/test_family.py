@@ -28,20 +28,28 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.conditionals import Family, FamilyEffects, FamilyLogit, FamilyTable, Stack
-from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
-from gomea_bn.network.conditionals.family_effects import log_density_around
-from gomea_bn.network.conditionals.family_table import CutTable
-from gomea_bn.network.conditionals.kind import ColumnFacts
-from gomea_bn.network.conditionals.scales import (
-    LEAST_SPREAD,
+from gomea_bn.network.conditionals import (
+    ColumnFacts,
     Columns,
+    CutTable,
+    Family,
+    FamilyEffects,
+    FamilyLogit,
+    FamilyTable,
+    Functions,
     LineScale,
     ProbabilityScale,
-    TransformedScale,
+    Stack,
+    Terms,
     UnitScale,
+    broken_line,
+    indicators,
+    table_over_rows,
 )
-from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
+from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid
+from gomea_bn.network.conditionals.family_effects import log_density_around
+from gomea_bn.network.conditionals.scales import LEAST_SPREAD, TransformedScale
+from gomea_bn.network.conditionals.terms import SumOfTerms
 
 SEEDS = st.integers(0, 5000)
 

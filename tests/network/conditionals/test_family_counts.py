@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.conditionals import FamilyCounts
+from gomea_bn.network.conditionals import Columns, FamilyCounts, FurtherRows
 from gomea_bn.network.conditionals.family_counts import fitted_count
-from gomea_bn.network.conditionals.kind import FurtherRows
-from gomea_bn.network.conditionals.scales import Columns
 
 
 def network_of(seed: int) -> DiscretizedBayesNet:

@@ -108,7 +108,7 @@ def test_answers_follow_the_curve_and_agree_with_draws(network: DiscretizedBayes
 
 def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: DiscretizedBayesNet) -> None:
 
-    from gomea_bn.network.conditionals.scales import Columns
+    from gomea_bn.network.conditionals import Columns
 
     density = logit_of(network).density("grade", network.families["grade"].facts)
     low, high = 0.1, 0.9

@@ -77,8 +77,8 @@ def twin_log_density(
 
 def units_of(network: DiscretizedBayesNet, name: str, values: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return places of values on the scale of a line, and the ends of its range."""
+    from gomea_bn.network.conditionals import ProbabilityScale
     from gomea_bn.network.conditionals.conditionals import checked_units
-    from gomea_bn.network.conditionals.scales import ProbabilityScale
 
     known = conditionals_of(network)
     scale: Any

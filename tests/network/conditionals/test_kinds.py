@@ -25,10 +25,16 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.conditionals import Family, FamilyCounts, FamilyTable, Stack
-from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
+from gomea_bn.network.conditionals import (
+    Columns,
+    Family,
+    FamilyCounts,
+    FamilyTable,
+    Fitted,
+    FurtherRows,
+    Stack,
+)
 from gomea_bn.network.conditionals.kinds import KINDS, fitted_from_content
-from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.plots.html import network_html
 
 SEEDS = st.integers(0, 5000)

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
-from gomea_bn.network.conditionals.curve import Curve
+from gomea_bn.network.conditionals import Curve
 from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,

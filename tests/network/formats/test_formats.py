@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, small_network
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.runtime.files import write_text
+from gomea_bn.runtime import write_text
 
 
 @pytest.fixture

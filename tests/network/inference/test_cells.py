@@ -10,9 +10,8 @@ from network_examples import network_with, one_column
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, Shape
-from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet, Terms, broken_line
 from gomea_bn.network.conditionals.conditionals import SIZES
-from gomea_bn.network.conditionals.terms import Terms, broken_line
 
 
 def network_of_one(

@@ -23,14 +23,13 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.conditionals import Columns, Conditionals
 from gomea_bn.network.inference import answers, cell_engine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.network.marginals import marginal
-from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts import bin_codes
 
 N_DRAWS = 20_000
 

@@ -11,8 +11,7 @@ from network_examples import network_with
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, Shape
-from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet
-from gomea_bn.network.conditionals.terms import Terms, broken_line
+from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet, Terms, broken_line
 from gomea_bn.network.inference import cell_engine
 
 SUPPORT = {"w": (-1.0, 1.0), "x": (-2.0, 2.0), "y": (-1.0, 3.0), "z": (-9.0, 9.0)}

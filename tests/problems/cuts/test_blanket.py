@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from pricing_examples import priced_problem, random_genotype, tied_variables
 
-from gomea_bn.problems.cuts.blanket import (
+from gomea_bn.problems.cuts import (
     CodedColumn,
     CodedFamily,
+    CodedNetwork,
+    CutLimits,
     DueColumns,
     Neighbourhood,
     ParentSets,
 )
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion
-from gomea_bn.runtime.threads import spare_threads
+from gomea_bn.problems.cuts.libraries import CodedQuestion
+from gomea_bn.runtime import spare_threads
 
 
 def column(cardinality: int) -> CodedColumn:

@@ -15,12 +15,8 @@ from shape_oracles import with_cuts
 from shaped_cut_examples import METHODS, Example, random_example
 
 from gomea_bn import GomeaBnError, fit_shape
-from gomea_bn.problems.cuts import cut_posterior
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems import ScoredVariable, scoring_method
+from gomea_bn.problems.cuts import CutColumn, CutLimits, CutPosterior, PricedIntervals, cut_posterior
 
 LIMITS = [
     CutLimits(1, None, 0.0, 0),

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from oracles import fixed
 
 from gomea_bn import Shape, fit_shape
-from gomea_bn.problems.cuts import libraries
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems import ScoredVariable, scoring_method
+from gomea_bn.problems.cuts import (
+    CutColumn,
+    CutLimits,
+    bin_codes,
+    equal_frequency_cuts,
+    libraries,
+    policy_library,
+)
 from gomea_bn.problems.cuts.libraries import first_cuts, gaps_of_shape
-from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
 
 METHOD = scoring_method("density-bd")
 

@@ -13,13 +13,17 @@ from pricing_examples import growing_scorer, priced_problem, slow_network_score,
 from gomea_bn import ExpertKnowledge, GomeaBnError
 from gomea_bn.algorithms.discrete_run import climb_cost, new_population, new_work, variation_rules
 from gomea_bn.operators.mixing import initialise_range, n_other_values, other_value
-from gomea_bn.problems.base import set_gene, undo
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.policies import Policy, bin_codes
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
+from gomea_bn.problems import (
+    FamilyScorer,
+    LibraryGrowth,
+    ScoredFamily,
+    ScoredVariable,
+    StructureProblem,
+    set_gene,
+    undo,
+)
+from gomea_bn.problems.cuts import CutLimits, Policy, bin_codes
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.structure import StructureProblem
 
 
 def random_cuts(values: NDArray[Any], n_cuts: int, rng: np.random.Generator) -> NDArray[np.float64]:

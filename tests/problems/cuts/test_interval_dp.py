@@ -14,11 +14,9 @@ from shaped_cut_examples import METHODS, Example, plain_example
 from shaped_cut_examples import random_example as with_shapes
 
 from gomea_bn import GomeaBnError
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems import score_rule, scoring_method
+from gomea_bn.problems.cuts import CutColumn, CutLimits, IntervalScore, bin_codes
 from gomea_bn.problems.cuts.interval_counts import spread_windows
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.scores import score_rule, scoring_method
 
 
 def random_example(seed: int, n_rows: int, n_distinct: int) -> Example:

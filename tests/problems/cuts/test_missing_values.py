@@ -7,14 +7,18 @@ from hypothesis import strategies as st
 from missing_examples import METHODS, slow_gain_order, slow_ordered_score, with_gaps
 from pricing_examples import all_cuts, tied_variables
 
-from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.libraries import CodedNetwork
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems import ScoredFamily, ScoredVariable, score_rule, scoring_method
+from gomea_bn.problems.cuts import (
+    CodedColumn,
+    CodedNetwork,
+    CutColumn,
+    CutLimits,
+    CutProblem,
+    IntervalScore,
+    ParentSets,
+    Policy,
+    coded_bins,
+)
 
 GRAPHS = [
     [(), (0,), (0,)],

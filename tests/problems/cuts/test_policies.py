@@ -11,16 +11,9 @@ from numpy.typing import NDArray
 from oracles import make_scorer, slow_equal_frequency, slow_equal_width
 
 from gomea_bn import GomeaBnError
-from gomea_bn.problems.cuts.policies import (
-    bin_codes,
-    equal_frequency_cuts,
-    equal_width_cuts,
-    fixed_policy,
-    midpoint,
-    policy_library,
-)
-from gomea_bn.problems.family_scorer import ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems import ScoredFamily, ScoredVariable
+from gomea_bn.problems.cuts import bin_codes, equal_frequency_cuts, policy_library
+from gomea_bn.problems.cuts.policies import equal_width_cuts, fixed_policy, midpoint
 
 TIED_VALUES = st.lists(st.integers(-6, 12).map(lambda v: v / 4), min_size=2, max_size=60)
 

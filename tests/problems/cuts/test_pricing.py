@@ -23,14 +23,10 @@ from pricing_examples import (
 )
 
 from gomea_bn import GOMEA, ExpertKnowledge
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.cuts.libraries import CutPricer, Pricing, library_capacity
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Limits
-from gomea_bn.runtime.threads import spare_threads
+from gomea_bn.problems import ScoredVariable, StructureProblem, score_rule, scoring_method
+from gomea_bn.problems.cuts import CutLimits, CutPricer, IntervalScore, Pricing, policy_library
+from gomea_bn.problems.cuts.libraries import library_capacity
+from gomea_bn.runtime import Limits, spare_threads
 
 METHODS = st.sampled_from(
     [("density-bd", 0.5), ("density-bd", 0.0), ("density-bd", 2.0), ("density-bic", 0.0)]

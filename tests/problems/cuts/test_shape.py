@@ -21,7 +21,8 @@ from shape_oracles import (
 )
 
 from gomea_bn import GomeaBnError, Shape
-from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape
+from gomea_bn.problems.cuts import ColumnShape
+from gomea_bn.problems.cuts.shape import MOST_PIECES
 
 SEEDS = st.integers(0, 10_000)
 UNIFORM = Shape([0.0, 4.0], [1.0], [1.0])

@@ -14,9 +14,9 @@ from shape_oracles import quadrature, slow_histogram_left_out, slow_kernel_left_
 from shaped_examples import shaped_table
 
 from gomea_bn import GomeaBnError, fit_shape, read_table
-from gomea_bn.problems.cuts import shape_fit
-from gomea_bn.problems.cuts.shape_fit import repeated_values, resolution, table_shapes, with_point_masses
-from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.problems.cuts import shape_fit, table_shapes
+from gomea_bn.problems.cuts.shape_fit import repeated_values, resolution, with_point_masses
+from gomea_bn.runtime import FitClock
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 

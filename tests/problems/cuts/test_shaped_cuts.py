@@ -16,12 +16,9 @@ from shape_oracles import slow_is_too_narrow, with_cuts
 from shaped_cut_examples import MEASURES, METHODS, Example, random_example
 
 from gomea_bn import Shape, fit_shape
-from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.runtime.threads import spare_threads
+from gomea_bn.problems import ScoredVariable
+from gomea_bn.problems.cuts import ColumnShape, CutColumn, CutLimits, bin_codes
+from gomea_bn.runtime import spare_threads
 
 
 @pytest.mark.long

@@ -20,13 +20,14 @@ from parent_set_examples import (
 )
 
 from gomea_bn import ExpertKnowledge
+from gomea_bn.problems import ParentLibraries
 from gomea_bn.problems.kernels.insertion import (
     _best_position,
     choose_sets,
     move_chain,
     reinsert,
 )
-from gomea_bn.problems.parents import ChainSearch, OrderStarts, ParentLibraries, Parents
+from gomea_bn.problems.parents import ChainSearch, OrderStarts, Parents
 
 
 @pytest.mark.long

@@ -14,18 +14,16 @@ from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem
 from pricing_examples import curved_column, curves_scorer
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnWarning, read_table
-from gomea_bn.problems import parents
+from gomea_bn.problems import ParentLibraries, ScoredVariable, parents
 from gomea_bn.problems.parents import (
     OrderStarts,
-    ParentLibraries,
     Parents,
     arcs_of,
     pairs_of_climbs,
     random_order,
     widened_pairs,
 )
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.runtime.fit_clock import FitClock
+from gomea_bn.runtime import FitClock
 
 
 @pytest.fixture(params=[False, True], ids=["single moves", "chains"])

@@ -32,14 +32,18 @@ from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, ParetoBayes
 from gomea_bn.cli import main
 from gomea_bn.cli.options import value_of
 from gomea_bn.parameters import declarations
-from gomea_bn.problems import parents
-from gomea_bn.problems.base import Solution
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems import (
+    EdgeRules,
+    FamilyScorer,
+    ScoredFamily,
+    ScoredVariable,
+    Solution,
+    StructureProblem,
+    edge_rules,
+    parents,
+)
 from gomea_bn.problems.kernels.structure import reaches
-from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import Screening, candidate_pairs
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.structure import StructureProblem
 
 WIDE = [63, 64, 65, 100, 127, 128, 129, 130]
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from missing_examples import METHODS, slow_available_score, with_gaps
 from oracles import discrete_variables, random_variables, slow_family_score
 
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems import FamilyScorer, ScoredFamily, score_rule, scoring_method
 from gomea_bn.problems.parents import Screening
-from gomea_bn.problems.scores import score_rule, scoring_method
 
 
 def scorer_of(variables, method, options, edge_cost=0.0):

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from oracles import discrete_variables, make_scorer, slow_centred_gain
 
 from gomea_bn import BayesNetLearner, refine_boundaries
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.scores import family_score, score_rule, scoring_method
+from gomea_bn.problems import FamilyScorer, ScoredFamily, family_score, score_rule, scoring_method
 
 N_LEVELS = 30
 

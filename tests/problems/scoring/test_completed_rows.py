@@ -8,10 +8,9 @@ import pytest
 from numpy.typing import NDArray
 from oracles import slow_family_score
 
-from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredFamily
+from gomea_bn.problems import FamilyScorer, ScoredFamily, ScoredVariable, score_rule, scoring_method
+from gomea_bn.problems.family_scorer import Completion
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
 
 # plain Python warns of the overflow of words that the compiled kernels need
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")

@@ -11,13 +11,11 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
+from gomea_bn.problems import ScoredFamily, ScoredVariable, best_curve_model, sizes_and_functions
 from gomea_bn.problems.counts import COUNT_SIZES, are_counts, log_probabilities_of_counts
-from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import family_curve_data, new_curve_scratch, sizes_and_functions
-from gomea_bn.problems.family_scorer import ScoredFamily
+from gomea_bn.problems.curves import family_curve_data, new_curve_scratch
 from gomea_bn.problems.kernels.counts import WHOLE, count_gain
 from gomea_bn.problems.kernels.curves import UNITS, start_count
-from gomea_bn.problems.scored_variables import ScoredVariable
 
 Values = NDArray[np.float64]
 

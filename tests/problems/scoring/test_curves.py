@@ -13,24 +13,33 @@ from pricing_examples import curved_column, curves_scorer, functions_of_rows
 from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
-from gomea_bn.problems import column_functions, curves
-from gomea_bn.problems.column_functions import (
+from gomea_bn.problems import (
+    CurveModel,
+    CurveSizes,
+    FamilyScorer,
     LevelFunctions,
+    LibraryGrowth,
     NumberFunctions,
+    ScoredFamily,
+    ScoredVariable,
     SmoothFunctions,
-    UnitFunction,
+    best_curve_model,
+    column_functions,
+    curve_data,
+    curves,
     normal_scores,
+    score_rule,
+    scoring_method,
+    sizes_and_functions,
 )
-from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
-from gomea_bn.problems.curves import CurveSizes, curve_data, family_curve_data, sizes_and_functions
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
+from gomea_bn.problems.column_functions import UnitFunction
+from gomea_bn.problems.curve_models import beats_table
+from gomea_bn.problems.curves import family_curve_data
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.logits_and_counts import cell_data
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.splines import spline_design
 from gomea_bn.problems.transforms_and_tails import no_tails
-from gomea_bn.runtime.threads import spare_threads
+from gomea_bn.runtime import spare_threads
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")

@@ -16,8 +16,7 @@ from oracles import discrete_variables, slow_family_score, slow_set_score
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.network.tables import posterior_mean, table_and_left_out_cells
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.scores import family_score, score_rule, scoring_method
+from gomea_bn.problems import FamilyScorer, ScoredFamily, family_score, score_rule, scoring_method
 
 METHOD = scoring_method("density-bd")
 

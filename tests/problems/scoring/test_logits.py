@@ -10,12 +10,18 @@ import scipy
 from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
-from gomea_bn.problems.curve_models import CurveModel, best_curve_model
-from gomea_bn.problems.curves import curve_data, curves_of_views, new_curve_scratch, sizes_and_functions
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems import (
+    CurveModel,
+    FamilyScorer,
+    ScoredFamily,
+    ScoredVariable,
+    best_curve_model,
+    curve_data,
+    sizes_and_functions,
+)
+from gomea_bn.problems.curves import curves_of_views, new_curve_scratch
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, regress_levels
 from gomea_bn.problems.kernels.logits import several_indices_gain
-from gomea_bn.problems.scored_variables import ScoredVariable
 
 Values = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from oracles import discrete_variables, fixed, make_scorer, random_variables, slow_family_score
 
 from gomea_bn import GomeaBnError
-from gomea_bn.problems.cuts.policies import Policy, policy_library
-from gomea_bn.problems.family_scorer import ScoredFamily, new_cache, new_scratch
+from gomea_bn.problems import ScoredFamily, ScoredVariable, score_rule, scoring_method
+from gomea_bn.problems.cuts import Policy, policy_library
+from gomea_bn.problems.family_scorer import new_cache, new_scratch
 from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.kernels.score import stirling_lgamma
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.problems.scores import SCORING_METHODS
 
 RULES: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

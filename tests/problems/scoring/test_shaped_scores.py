@@ -16,14 +16,20 @@ from search_examples import journal_of, unevaluated
 from shape_oracles import slow_score, with_cuts
 
 from gomea_bn import DiscretizedBayesNet, fit_shape, read_table
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene
-from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredFamily
+from gomea_bn.problems import (
+    BoundaryProblem,
+    FamilyScorer,
+    LibraryGrowth,
+    ScoredFamily,
+    ScoredVariable,
+    evaluate,
+    evaluate_partial,
+    score_rule,
+    scoring_method,
+    set_gene,
+)
+from gomea_bn.problems.cuts import CutLimits, Policy
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
 ROOT = ScoredFamily((0, 0))

@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from gomea_bn import fit_shape
-from gomea_bn.problems.column_functions import LevelFunctions, NumberFunctions, SmoothFunctions, normal_scores
-from gomea_bn.problems.curves import curve_data
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems import (
+    FamilyScorer,
+    LevelFunctions,
+    NumberFunctions,
+    ScoredFamily,
+    ScoredVariable,
+    SmoothFunctions,
+    curve_data,
+    normal_scores,
+    score_rule,
+    scoring_method,
+)
+from gomea_bn.problems.cuts import policy_library
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.transforms_and_tails import no_tails, no_transforms
 
 Values = NDArray[np.float64]

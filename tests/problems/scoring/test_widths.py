@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from gomea_bn import BayesNetLearner, fit_shape
-from gomea_bn.problems.column_functions import LevelFunctions, NumberFunctions, normal_scores
-from gomea_bn.problems.curve_models import best_curve_model
-from gomea_bn.problems.curves import curve_data, sizes_and_functions
-from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems import (
+    FamilyScorer,
+    LevelFunctions,
+    NumberFunctions,
+    ScoredFamily,
+    ScoredVariable,
+    best_curve_model,
+    curve_data,
+    normal_scores,
+    score_rule,
+    scoring_method,
+    sizes_and_functions,
+)
+from gomea_bn.problems.cuts import policy_library
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.transforms_and_tails import no_transforms
 
 Values = NDArray[np.float64]

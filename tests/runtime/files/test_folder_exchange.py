@@ -9,7 +9,8 @@ from contextlib import nullcontext
 import pytest
 
 from gomea_bn import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files import _host, finish_exchange, replaced_entries
+from gomea_bn.runtime import finish_exchange
+from gomea_bn.runtime.files import _host, replaced_entries
 
 NAMES = ("a", "b", "c", "sub")
 OLD = {"a": "old", "c": "old", "sub/x": "old", "sub/y": "old", "mine": "kept"}

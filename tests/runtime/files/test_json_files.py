@@ -5,15 +5,8 @@ import pytest
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError
-from gomea_bn.runtime.files import (
-    SIZE_VARIABLE,
-    check_fields,
-    field_of,
-    file_text,
-    load_json,
-    read_json,
-    unpacked,
-)
+from gomea_bn.runtime import field_of, file_text, read_json
+from gomea_bn.runtime.files import SIZE_VARIABLE, check_fields, load_json, unpacked
 
 TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
 
