@@ -71,7 +71,7 @@ def fitted_counts(
     bends = means / (1 + means / size) * (1 + values / size) / (1 + means / size)
     # the sum without a row, to first order: Rad & Maleki, "A scalable estimate of the out-of-sample error", 2020
     moved = leverage * gradient / (1 - np.minimum(leverage * bends, MOST_LEVERAGE))
-    return Member(fitted, fitted.log_density_around(name, facts, logs - moved, values))
+    return Member(fitted, fitted.given(name, facts).log_density_around(logs - moved, values))
 
 
 def _likeliest_size(values: NDArray[np.float64], logs: NDArray[np.float64]) -> float:

@@ -187,7 +187,7 @@ class _Design:
         places = {name: self.values.positions(name, scales[name]) for name in continuous}
         member = fitted_logit(LogitRows(self.of_target, 2, design), continuous, discrete, places)
         assert member is not None
-        density = member.fitted.density(self.target, self.facts(chosen))
+        density = member.fitted.given(self.target, self.facts(chosen))
         return member, density.masses(None, self.values)[:, 1]
 
     def facts(self, chosen: _Chosen) -> ColumnFacts:

@@ -186,12 +186,12 @@ class Family:
 
     Notes
     -----
-    All methods take the values of the parents as arrays that broadcast, as those of `Density` do.
+    All methods take the values of the parents as arrays that broadcast, as those of `Fitted` do.
     """
 
     def __init__(self, name: str, stack: Stack, facts: ColumnFacts) -> None:
         self.name, self.stack, self.facts = name, stack, facts
-        self._members = [(weight, fitted.density(name, facts)) for weight, fitted in stack.members]
+        self._members = [(weight, fitted.given(name, facts)) for weight, fitted in stack.members]
 
     @property
     def n_parameters(self) -> float:
@@ -225,7 +225,7 @@ class Family:
     def along(
         self, known: Columns, name: str, numbers: NDArray[np.float64]
     ) -> list[NDArray[np.float64] | None]:
-        """Return what is the same inside cells of a column by member, as `Density.along` does."""
+        """Return what is the same inside cells of a column by member, as `Fitted.along` does."""
         return [density.along(known, name, numbers) for _, density in self._members]
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
@@ -242,10 +242,10 @@ class Family:
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         """Return one number, or code of a level, per row, each of shape (n,), given the parents, also of shape (n,)."""
         drawn, total = self._members[0][1].draw(values, n, generator), self._members[0][0]
-        for (weight, density), (_, fitted) in zip(self._members[1:], self.stack.members[1:], strict=True):
+        for weight, density in self._members[1:]:
             total = min(total + weight, 1.0)
             rows = np.flatnonzero(generator.random(n) < weight / total)
-            of_rows = values.some(rows, (*fitted.parents, *fitted.groups))
+            of_rows = values.some(rows, (*density.parents, *density.groups))
             drawn[rows] = density.draw(of_rows, len(rows), generator)
         return drawn
 
@@ -262,7 +262,7 @@ class Family:
     def below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the probability up to increasing numbers by the first member that has it, or None.
 
-        See `Density.below`.
+        See `Fitted.below`.
         """
         parts = (density.below(numbers) for _, density in self._members)
         return next((of_member for of_member in parts if of_member is not None), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
-from gomea_bn.network.conditionals.kind import (
-    LEAST_PROBABILITY,
-    ColumnFacts,
-    Density,
-    Fitted,
-    FurtherRows,
-    ScaledDensity,
-)
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, FurtherRows, OnScale
 from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
@@ -34,7 +28,7 @@ _NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyCounts(Fitted):
+class FamilyCounts(OnScale):
     """The counts of a family: a Poisson or negative binomial distribution, whose mean is exp(f).
 
     The sum f is of functions of the continuous parents and of one amount for every level of each discrete parent. The
@@ -113,16 +107,6 @@ class FamilyCounts(Fitted):
                 f"'{name}' is a count, and its range must have whole numbers from 0 on, got {low:g} to {high:g}."
             )
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column of counts."""
-        return _OfCounts(name, self, facts)
-
-    def log_density_around(
-        self, name: str, facts: ColumnFacts, logs: NDArray[np.float64], values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the log density of values, float64 (n,), given the logarithms of means in place of sums."""
-        return _OfCounts(name, self, facts).log_density_around(logs, values)
-
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyCounts:
         """Return the counts after further rows; functions and the dispersion stay.
 
@@ -178,6 +162,169 @@ class FamilyCounts(Fitted):
         parts = effect_parts(content, cls.what, numbers)
         return {**parts, **{name: content[name] for name in numbers}}
 
+    @cached_property
+    def _sum(self) -> SumOfTerms:
+        return SumOfTerms(self.terms, self.coefficients, self.facts.scales, self.facts.n_levels)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        """Whole numbers of the range of the column."""
+        low, high = self.facts.support[self.name]
+        first = max(np.floor(low + 0.5), 0.0)
+        return np.arange(first, max(np.ceil(high - 0.5), first) + 1)
+
+    @cached_property
+    def _edges(self) -> NDArray[np.float64]:
+        """Ends of the steps around the whole numbers."""
+        low, high = self.facts.support[self.name]
+        return np.concatenate([[low], self._numbers[1:] - 0.5, [high]])
+
+    @cached_property
+    def _points(self) -> NDArray[np.float64]:
+        """Point masses of the column."""
+        return self.scale.shape.point_values if hasattr(self.scale, "shape") else np.empty(0)
+
+    @cached_property
+    def _of_points(self) -> NDArray[np.int64]:
+        """Step of every point mass."""
+        return self._steps(self._points)
+
+    @cached_property
+    def _masses_of_points(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probabilities of the point masses, and their sums by step."""
+        masses = self.scale.shape.point_masses if hasattr(self.scale, "shape") else np.empty(0)
+        totals = np.bincount(self._of_points, masses, minlength=len(self._numbers))
+        return masses, np.asarray(totals, np.float64)
+
+    @cached_property
+    def _point_shares(self) -> NDArray[np.float64]:
+        """Share that every point mass has of the probability of its step."""
+        masses, totals = self._masses_of_points
+        return np.asarray(masses / totals[self._of_points])
+
+    @cached_property
+    def _is_spread(self) -> NDArray[np.bool_]:
+        """Whether the probability of a step is spread over it."""
+        return np.asarray(self._masses_of_points[1] == 0)
+
+    def log_density(
+        self, values: Columns, along: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density, and its relative error where values are the middles of cells, or None."""
+        own = np.asarray(values[self.name], np.float64)
+        if (bounds := values.bounds()) is None:
+            p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+            return np.log(self._heights(p, own, values.ends(self.name))), None
+        parts = [
+            self._heights(
+                self._probabilities(self._logs(one), []), np.asarray(one[self.name], np.float64), None
+            )
+            for one in (values, *bounds)
+        ]
+        # by the second difference
+        return np.log(parts[0]), np.abs((parts[1] + parts[2]) / parts[0] - 2.0) / 6.0
+
+    def log_density_around(self, logs: NDArray[np.float64], own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density of numbers, given the logarithms of means, float64 (n,)."""
+        return np.asarray(np.log(self._heights(self._probabilities(_inside(logs), []), own, None)))
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
+        assert cuts is not None
+        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+        ends = np.concatenate([self._edges[:1], cuts, self._edges[-1:]])
+        inside = np.clip(ends, self._edges[:-1, None], self._edges[1:, None])
+        shares = np.diff(inside, axis=1) / np.diff(self._edges)[:, None] * self._is_spread[:, None]
+        np.add.at(
+            shares, (self._of_points, np.searchsorted(cuts, self._points, side="left")), self._point_shares
+        )
+        widths = np.diff(ends) / (ends[-1] - ends[0])
+        return np.asarray((1 - RESERVE) * (p @ shares) + RESERVE * widths, np.float64)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number, or code of a level, per row, (n,)."""
+        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
+        below = np.cumsum(np.broadcast_to(p, (n, p.shape[-1])), axis=1)
+        chosen, shares = generator.random(n) * below[:, -1], generator.random(n)
+        steps = (below[:, :-1] <= chosen[:, None]).sum(axis=1)
+        drawn = self._edges[steps] + shares * (self._edges[steps + 1] - self._edges[steps])
+        up_to = np.cumsum(self._point_shares)
+        for step in np.unique(steps[~self._is_spread[steps]]).tolist():
+            rows, points = np.flatnonzero(steps == step), np.flatnonzero(self._of_points == step)
+            of_points = up_to[points] - up_to[points[0]] + self._point_shares[points[0]]
+            places = np.minimum(np.searchsorted(of_points, shares[rows]), len(points) - 1)
+            drawn[rows] = self._points[points[places]]
+        return np.asarray(drawn)
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the density bends, float64 (n,)."""
+        return self._sum.bends(parent)
+
+    def jumps(self, name: str) -> NDArray[np.float64]:
+        """Return the values of the column or of a parent at which the density jumps, float64 (n,)."""
+        return self._edges[1:-1] if name == self.name else np.empty(0)
+
+    def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers between which the density is drawn as lines, float64 (n,)."""
+        return np.concatenate([self._edges, self._points])
+
+    def _steps(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the step of every number; one at an edge belongs to the lower one."""
+        return np.asarray(np.searchsorted(self._edges[1:-1], numbers, side="left"))
+
+    def _logs(self, values: Columns) -> NDArray[np.float64]:
+        return _inside(self._sum.of(values))
+
+    def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
+        """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
+        if not moved:
+            of_steps = log_probabilities_of_counts(self._numbers, logs[..., None], self.size)
+            return np.asarray(scipy.special.softmax(of_steps, axis=-1))
+        # parents move independently
+        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
+        parts = zip(_NODES, _SHARES, strict=True)
+        return np.asarray(
+            sum(share * self._probabilities(_inside(logs + node * width), []) for node, share in parts)
+        )
+
+    def _heights(
+        self,
+        p: NDArray[np.float64],
+        own: NDArray[np.float64],
+        ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    ) -> NDArray[np.float64]:
+        """Return densities of numbers, or probabilities of point masses, given those of the steps, (..., n_steps).
+
+        Numbers that stand for cells, of which the `ends` are given, have the mean density of these.
+        """
+        low, high = self._edges[0], self._edges[-1]
+        own = np.clip(own, low, high)
+        steps = self._steps(own)
+        of_steps = _taken(p, steps)
+        heights = of_steps * (self._is_spread / np.diff(self._edges))[steps]
+        if ends is not None:
+            lower, upper = (np.clip(end, low, high) for end in ends)
+            width = upper - lower
+            up_to = np.concatenate(
+                [np.zeros((*p.shape[:-1], 1)), np.cumsum(p * self._is_spread, axis=-1)], axis=-1
+            )
+            below = [self._below(p, up_to, end) for end in (lower, upper)]
+            heights = np.where(width > 0, (below[1] - below[0]) / np.where(width > 0, width, 1.0), heights)
+        heights = (1 - RESERVE) * np.maximum(heights, 0.0) + RESERVE / (high - low)
+        if len(self._points):
+            places = np.minimum(np.searchsorted(self._points, own), len(self._points) - 1)
+            of_points = np.maximum((1 - RESERVE) * of_steps * self._point_shares[places], LEAST_PROBABILITY)
+            heights = np.where(self._points[places] == own, of_points, heights)
+        return np.asarray(heights)
+
+    def _below(
+        self, p: NDArray[np.float64], up_to: NDArray[np.float64], numbers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the spread probability below numbers."""
+        steps = self._steps(numbers)
+        inside = (numbers - self._edges[steps]) / np.diff(self._edges)[steps] * self._is_spread[steps]
+        return np.asarray(_taken(up_to, steps) + inside * _taken(p, steps), np.float64)
+
 
 def fitted_count(
     design: NDArray[np.float64],
@@ -230,139 +377,6 @@ def _inside(logs: Any) -> NDArray[np.float64]:
     """Return logarithms of means in the range that counts."""
     # logarithms of means beyond these count as these
     return np.clip(np.asarray(logs, np.float64), -30.0, 20.0)
-
-
-class _OfCounts(ScaledDensity):
-    """The density of a column of counts: probabilities of point masses, and of other numbers spread over steps of 1."""
-
-    def __init__(self, name: str, counts: FamilyCounts, facts: ColumnFacts) -> None:
-        super().__init__(name, counts, facts)
-        self._size = counts.size
-        self._sum = SumOfTerms(counts.terms, counts.coefficients, facts.scales, facts.n_levels)
-        low, high = self._support
-        first = max(np.floor(low + 0.5), 0.0)
-        self._numbers = np.arange(first, max(np.ceil(high - 0.5), first) + 1)
-        self._edges = np.concatenate([[low], self._numbers[1:] - 0.5, [high]])
-        shape = self.scale.shape if hasattr(self.scale, "shape") else None
-        points = np.empty(0) if shape is None else shape.point_values
-        masses = np.empty(0) if shape is None else shape.point_masses
-        self._points, self._of_points = points, self._steps(points)
-        totals = np.bincount(self._of_points, masses, minlength=len(self._numbers))
-        # of the probability of its step
-        self._point_shares = masses / totals[self._of_points]
-        self._is_spread = totals == 0
-
-    def log_density(
-        self, values: Columns, along: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], Any]:
-        own = np.asarray(values[self.name], np.float64)
-        if (bounds := values.bounds()) is None:
-            p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
-            return np.log(self._heights(p, own, values.ends(self.name))), None
-        parts = [
-            self._heights(
-                self._probabilities(self._logs(one), []), np.asarray(one[self.name], np.float64), None
-            )
-            for one in (values, *bounds)
-        ]
-        # by the second difference
-        return np.log(parts[0]), np.abs((parts[1] + parts[2]) / parts[0] - 2.0) / 6.0
-
-    def log_density_around(self, logs: NDArray[np.float64], own: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of numbers, given the logarithms of means, float64 (n,)."""
-        return np.asarray(np.log(self._heights(self._probabilities(_inside(logs), []), own, None)))
-
-    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
-        assert cuts is not None
-        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
-        ends = np.concatenate([self._edges[:1], cuts, self._edges[-1:]])
-        inside = np.clip(ends, self._edges[:-1, None], self._edges[1:, None])
-        shares = np.diff(inside, axis=1) / np.diff(self._edges)[:, None] * self._is_spread[:, None]
-        np.add.at(
-            shares, (self._of_points, np.searchsorted(cuts, self._points, side="left")), self._point_shares
-        )
-        widths = np.diff(ends) / (ends[-1] - ends[0])
-        return np.asarray((1 - RESERVE) * (p @ shares) + RESERVE * widths, np.float64)
-
-    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
-        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
-        below = np.cumsum(np.broadcast_to(p, (n, p.shape[-1])), axis=1)
-        chosen, shares = generator.random(n) * below[:, -1], generator.random(n)
-        steps = (below[:, :-1] <= chosen[:, None]).sum(axis=1)
-        drawn = self._edges[steps] + shares * (self._edges[steps + 1] - self._edges[steps])
-        up_to = np.cumsum(self._point_shares)
-        for step in np.unique(steps[~self._is_spread[steps]]).tolist():
-            rows, points = np.flatnonzero(steps == step), np.flatnonzero(self._of_points == step)
-            of_points = up_to[points] - up_to[points[0]] + self._point_shares[points[0]]
-            places = np.minimum(np.searchsorted(of_points, shares[rows]), len(points) - 1)
-            drawn[rows] = self._points[points[places]]
-        return np.asarray(drawn)
-
-    def bends(self, parent: str) -> NDArray[np.float64]:
-        return self._sum.bends(parent)
-
-    def jumps(self, name: str) -> NDArray[np.float64]:
-        return self._edges[1:-1] if name == self.name else np.empty(0)
-
-    def breaks(self, values: Columns) -> NDArray[np.float64]:
-        return np.concatenate([self._edges, self._points])
-
-    def _steps(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the step of every number; one at an edge belongs to the lower one."""
-        return np.asarray(np.searchsorted(self._edges[1:-1], numbers, side="left"))
-
-    def _logs(self, values: Columns) -> NDArray[np.float64]:
-        return _inside(self._sum.of(values))
-
-    def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
-        """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
-        if not moved:
-            of_steps = log_probabilities_of_counts(self._numbers, logs[..., None], self._size)
-            return np.asarray(scipy.special.softmax(of_steps, axis=-1))
-        # parents move independently
-        width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
-        parts = zip(_NODES, _SHARES, strict=True)
-        return np.asarray(
-            sum(share * self._probabilities(_inside(logs + node * width), []) for node, share in parts)
-        )
-
-    def _heights(
-        self,
-        p: NDArray[np.float64],
-        own: NDArray[np.float64],
-        ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    ) -> NDArray[np.float64]:
-        """Return densities of numbers, or probabilities of point masses, given those of the steps, (..., n_steps).
-
-        Numbers that stand for cells, of which the `ends` are given, have the mean density of these.
-        """
-        low, high = self._edges[0], self._edges[-1]
-        own = np.clip(own, low, high)
-        steps = self._steps(own)
-        of_steps = _taken(p, steps)
-        heights = of_steps * (self._is_spread / np.diff(self._edges))[steps]
-        if ends is not None:
-            lower, upper = (np.clip(end, low, high) for end in ends)
-            width = upper - lower
-            up_to = np.concatenate(
-                [np.zeros((*p.shape[:-1], 1)), np.cumsum(p * self._is_spread, axis=-1)], axis=-1
-            )
-            below = [self._below(p, up_to, end) for end in (lower, upper)]
-            heights = np.where(width > 0, (below[1] - below[0]) / np.where(width > 0, width, 1.0), heights)
-        heights = (1 - RESERVE) * np.maximum(heights, 0.0) + RESERVE / (high - low)
-        if len(self._points):
-            places = np.minimum(np.searchsorted(self._points, own), len(self._points) - 1)
-            of_points = np.maximum((1 - RESERVE) * of_steps * self._point_shares[places], LEAST_PROBABILITY)
-            heights = np.where(self._points[places] == own, of_points, heights)
-        return np.asarray(heights)
-
-    def _below(
-        self, p: NDArray[np.float64], up_to: NDArray[np.float64], numbers: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the spread probability below numbers."""
-        steps = self._steps(numbers)
-        inside = (numbers - self._edges[steps]) / np.diff(self._edges)[steps] * self._is_spread[steps]
-        return np.asarray(_taken(up_to, steps) + inside * _taken(p, steps), np.float64)
 
 
 def _taken(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

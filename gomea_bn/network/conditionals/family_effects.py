@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as field_of
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -20,11 +21,8 @@ from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.kind import (
     LEAST_MASS,
     LEAST_PROBABILITY,
-    ColumnFacts,
-    Density,
-    Fitted,
     FurtherRows,
-    ScaledDensity,
+    OnScale,
     check_has_fields,
     check_names_of,
 )
@@ -107,7 +105,7 @@ def log_range_around(
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyEffects(Fitted):
+class FamilyEffects(OnScale):
     """The effects of the parents of a continuous column: it is Student-t around their sum, as wide as they say.
 
     Continuous parents have curves, or lines, on their probability scales or in their own units, discrete ones an amount
@@ -250,10 +248,6 @@ class FamilyEffects(Fitted):
                 "fixed."
             )
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that is a sum of effects and noise."""
-        return _AroundSum(name, self, facts)
-
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyEffects:
         """Return the effects after further rows; functions, freedom, transformation and relative widths stay.
 
@@ -362,6 +356,116 @@ class FamilyEffects(Fitted):
             "width_terms": Terms.from_content(widths),
             "width_coefficients": widths["coefficients"],
         }
+
+    @cached_property
+    def scale(self) -> LineScale:
+        """Scale of the column around the sum."""
+        return self.own_scale(self.facts.scales[self.in_units][self.name])
+
+    @cached_property
+    def _sum(self) -> SumOfTerms:
+        return SumOfTerms(self.terms, self.coefficients, self.facts.scales, self.facts.n_levels)
+
+    @cached_property
+    def _widths(self) -> SumOfTerms | None:
+        """Log relative widths of the noise; None without terms, where all are those of the groups."""
+        of_terms = self.width_terms, self.width_coefficients, self.facts.scales, self.facts.n_levels
+        return SumOfTerms(*of_terms) if self.width_terms.n_terms else None
+
+    @cached_property
+    def _members(self) -> tuple[str, ...]:
+        return *self.parents, *self.groups
+
+    @cached_property
+    def _of_noise(self) -> set[str]:
+        """Parents that scales and degrees of freedom depend on."""
+        of_widths = (f.of for f in (*self.width_terms.functions, *self.width_terms.factors))
+        groups = self.groups if len(self.scales) > 1 else ()
+        return {*groups, *(name for names in of_widths for name in names)}
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density on the scale, and its relative error where values are middles of cells, or None."""
+        z = values.positions(self.name, self.scale)
+        means, scales, freedom = self._at(values)
+        moves = values.vary(self._members)
+        log_range = None if moves else values.made_of(self._members, (self, "range"), self._log_range)
+        if (bounds := values.bounds()) is None:
+            moved = self._spread_at(values)
+            if (own := self.own_ends(values)) is not None:
+                # an interval of numbers around a centre is one of centres around a number
+                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
+                moved = width if moved is None else moved + width
+            logs = log_density_around(z, means, scales, freedom, self.scale, ends, moved, log_range)
+            return logs, None
+        at_ends = [self._means(end) for end in bounds] if moves else [means, means]
+        least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
+        low, high = (end.positions(self.name, self.scale) for end in bounds)
+        # an interval of centres around a number is one of numbers around a centre
+        spread = most - least + high - low
+        widths, distances = spread / scales, (z - means) / scales
+        # a bound of the second derivative of the density around the sum, as a share of it
+        bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
+        is_wide = widths > LEAST_SPREAD
+        z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
+        logs = log_density_around(z, means, scales, freedom, self.scale, ends, spread, log_range)
+        return logs, bend * widths**2 / 24
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of cells, whose ends on the scale are given, float64 (..., n_cells)."""
+        means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
+        spread = self._spread_at(values)
+        widths = None if spread is None else spread[..., None] / scales
+        below = student_distribution((ends - means) / scales, freedom, widths)
+        masses = np.maximum(np.diff(below, axis=-1), 0.0)
+        total = masses.sum(axis=-1, keepdims=True)
+        return np.asarray(masses / np.maximum(total, LEAST_MASS), np.float64)
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Return one place on the scale per row, float64 (n,)."""
+        means, scales, freedom = self._at(values)
+        low = below_student(freedom, (self.scale.low - means) / scales)
+        high = below_student(freedom, (self.scale.high - means) / scales)
+        shares = low + generator.random(n) * (high - low)
+        z = means + scales * scipy.special.stdtrit(freedom, shares)
+        return np.asarray(np.clip(z, self.scale.low, self.scale.high), np.float64)
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
+        means, scales, _ = (np.atleast_1d(part) for part in self._at(values))
+        means, scales = np.broadcast_arrays(means, scales)
+        return means.ravel(), scales.ravel()
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the density bends, float64 (n,)."""
+        bends = self._sum.bends(parent)
+        return bends if self._widths is None else np.union1d(bends, self._widths.bends(parent))
+
+    def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
+        return self._means(values), *values.made_of(self._of_noise, (self, "noise"), self._noise)
+
+    def _means(self, values: Columns) -> NDArray[np.float64]:
+        """Return centres inside the range."""
+        return np.asarray(np.clip(self._sum.of(values), self.scale.low, self.scale.high))
+
+    def _noise(self, values: Columns) -> tuple[Any, Any]:
+        """Return scales and degrees of freedom of the noise."""
+        group = self._groups(values) if len(self.scales) > 1 else 0
+        scales: Any = self.scales[group]
+        if self._widths is not None:
+            scales = np.maximum(scales * relative_widths(self._widths.of(values)), self.least_scale)
+        return scales, self.freedom[group]
+
+    def _log_range(self, values: Columns) -> NDArray[np.float64]:
+        return log_range_around(*self._at(values), self.scale)
+
+    def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
+        """Return how far the centre moves inside the cells of parents; None if no parent has cells.
+
+        Parents move one at a time, and their distances add up, so that no value between the cells is left out.
+        """
+        moved = list(self._sum.moved(values))
+        return None if not moved else np.asarray(sum(np.abs(of_parent) for of_parent in moved))
 
 
 def relative_widths(logs: Any) -> Any:
@@ -509,101 +613,3 @@ def _with_hinges(line: Functions, knots: NDArray[np.float64]) -> Functions:
     ends = np.concatenate([[-_FAR], np.unique(knots), [_FAR]])
     plain = broken_line(line.of[0], ends, in_units=line.in_units)
     return plain.combined(np.column_stack([ends, np.maximum(ends[:, None] - knots, 0.0)]))
-
-
-class _AroundSum(ScaledDensity):
-    """Student's t distribution around a sum of effects."""
-
-    def __init__(self, name: str, line: FamilyEffects, facts: ColumnFacts) -> None:
-        super().__init__(name, line, facts)
-        self._line = line
-        self._sum = SumOfTerms(line.terms, line.coefficients, facts.scales, facts.n_levels)
-        # without terms all widths are those of the groups
-        widths = (line.width_terms, line.width_coefficients, facts.scales, facts.n_levels)
-        self._widths = SumOfTerms(*widths) if line.width_terms.n_terms else None
-        self.scale = line.own_scale(self.scale)
-        self._members = (*line.parents, *line.groups)
-        of_widths = (f.of for f in (*line.width_terms.functions, *line.width_terms.factors))
-        # the parents that scales and degrees of freedom depend on
-        groups = line.groups if len(line.scales) > 1 else ()
-        self._of_noise = {*groups, *(name for names in of_widths for name in names)}
-
-    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
-        z = values.positions(self.name, self.scale)
-        means, scales, freedom = self._at(values)
-        moves = values.vary(self._members)
-        log_range = None if moves else values.made_of(self._members, (self, "range"), self._log_range)
-        if (bounds := values.bounds()) is None:
-            moved = self._spread_at(values)
-            if (own := self.own_ends(values)) is not None:
-                # an interval of numbers around a centre is one of centres around a number
-                z, width = (own[0] + own[1]) / 2, own[1] - own[0]
-                moved = width if moved is None else moved + width
-            logs = log_density_around(z, means, scales, freedom, self.scale, ends, moved, log_range)
-            return logs, None
-        at_ends = [self._means(end) for end in bounds] if moves else [means, means]
-        least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
-        low, high = (end.positions(self.name, self.scale) for end in bounds)
-        # an interval of centres around a number is one of numbers around a centre
-        spread = most - least + high - low
-        widths, distances = spread / scales, (z - means) / scales
-        # a bound of the second derivative of the density around the sum, as a share of it
-        bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
-        is_wide = widths > LEAST_SPREAD
-        z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
-        logs = log_density_around(z, means, scales, freedom, self.scale, ends, spread, log_range)
-        return logs, bend * widths**2 / 24
-
-    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
-        spread = self._spread_at(values)
-        widths = None if spread is None else spread[..., None] / scales
-        below = student_distribution((ends - means) / scales, freedom, widths)
-        masses = np.maximum(np.diff(below, axis=-1), 0.0)
-        total = masses.sum(axis=-1, keepdims=True)
-        return np.asarray(masses / np.maximum(total, LEAST_MASS), np.float64)
-
-    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        means, scales, freedom = self._at(values)
-        low = below_student(freedom, (self.scale.low - means) / scales)
-        high = below_student(freedom, (self.scale.high - means) / scales)
-        shares = low + generator.random(n) * (high - low)
-        z = means + scales * scipy.special.stdtrit(freedom, shares)
-        return np.asarray(np.clip(z, self.scale.low, self.scale.high), np.float64)
-
-    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        means, scales, _ = (np.atleast_1d(part) for part in self._at(values))
-        means, scales = np.broadcast_arrays(means, scales)
-        return means.ravel(), scales.ravel()
-
-    def bends(self, parent: str) -> NDArray[np.float64]:
-        bends = self._sum.bends(parent)
-        return bends if self._widths is None else np.union1d(bends, self._widths.bends(parent))
-
-    def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
-        """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
-        return self._means(values), *values.made_of(self._of_noise, (self, "noise"), self._noise)
-
-    def _means(self, values: Columns) -> NDArray[np.float64]:
-        """Return centres inside the range."""
-        return np.asarray(np.clip(self._sum.of(values), self.scale.low, self.scale.high))
-
-    def _noise(self, values: Columns) -> tuple[Any, Any]:
-        """Return scales and degrees of freedom of the noise."""
-        line = self._line
-        group = self._groups(values) if len(line.scales) > 1 else 0
-        scales: Any = line.scales[group]
-        if self._widths is not None:
-            scales = np.maximum(scales * relative_widths(self._widths.of(values)), line.least_scale)
-        return scales, line.freedom[group]
-
-    def _log_range(self, values: Columns) -> NDArray[np.float64]:
-        return log_range_around(*self._at(values), self.scale)
-
-    def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
-        """Return how far the centre moves inside the cells of parents; None if no parent has cells.
-
-        Parents move one at a time, and their distances add up, so that no value between the cells is left out.
-        """
-        moved = list(self._sum.moved(values))
-        return None if not moved else np.asarray(sum(np.abs(of_parent) for of_parent in moved))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -13,14 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_effects import effect_parts, effects_of_line, finite_numbers
-from gomea_bn.network.conditionals.kind import (
-    LEAST_PROBABILITY,
-    ColumnFacts,
-    Density,
-    Fitted,
-    FurtherRows,
-    LineDensity,
-)
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Fitted, FurtherRows
 from gomea_bn.network.conditionals.newton import LEAST_GAIN, climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
@@ -119,10 +113,6 @@ class FamilyLogit(Fitted):
             raise GomeaBnError(
                 f"The logit of '{name}' must have constants of {n_levels} levels, got {len(self.constants)}."
             )
-
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the probabilities of the levels of a column that follows the logit."""
-        return _OfLevels(name, self, facts)
 
     def _design(self, rows: FurtherRows) -> NDArray[np.float64]:
         """Return the terms of rows, float64 (n_rows, n_terms)."""
@@ -275,6 +265,65 @@ class FamilyLogit(Fitted):
         parts = effect_parts(content, cls.what, _NUMBERS)
         return {**parts, **{name: content[name] for name in _NUMBERS}}
 
+    @cached_property
+    def _sums(self) -> list[SumOfTerms]:
+        """One sum per index."""
+        facts = self.facts
+        return [SumOfTerms(self.terms, of, facts.scales, facts.n_levels) for of in self.coefficients]
+
+    def log_density(
+        self, values: Columns, along: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density, and its relative error where values are the middles of cells, or None."""
+        codes = np.asarray(values[self.name]).astype(np.int64)
+        if (bounds := values.bounds()) is None:
+            return np.log(self._of_codes(values, codes)), None
+        at_middle = self._of_codes(values, codes)
+        at_ends = [self._of_codes(end, codes) for end in bounds]
+        # by the second difference
+        return np.log(at_middle), np.abs(sum(at_ends) / at_middle - 2.0) / 6.0
+
+    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
+        return self._probabilities(values)
+
+    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one number, or code of a level, per row, (n,)."""
+        probabilities = np.broadcast_to(self._probabilities(values), (n, len(self.constants)))
+        below = np.cumsum(probabilities, axis=1)
+        places = generator.random(n) * below[:, -1]
+        return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the density bends, float64 (n,)."""
+        return np.unique(np.concatenate([of_index.bends(parent) for of_index in self._sums]))
+
+    def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
+        probabilities = self._probabilities(values)
+        shape = np.broadcast_shapes(probabilities.shape[:-1], codes.shape)
+        probabilities = np.broadcast_to(probabilities, (*shape, probabilities.shape[-1]))
+        places = np.broadcast_to(codes, shape)[..., None]
+        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], LEAST_PROBABILITY)
+
+    def _probabilities(self, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
+        indices = [of_index.of(values) for of_index in self._sums]
+        moved = [list(of_index.moved(values)) for of_index in self._sums]
+        if not moved[0]:
+            return _of_levels(indices, self.constants, self.positions)
+        # parents move independently, and a parent moves all indices together
+        widths = [
+            np.sqrt(sum(np.square(of_parent) for of_parent in steps))
+            * (1 if len(moved) == 1 else np.sign(sum(steps)))
+            for steps in moved
+        ]
+        total: Any = 0.0
+        for node, share in zip(_NODES, _SHARES, strict=True):
+            at = [index + node * width for index, width in zip(indices, widths, strict=True)]
+            total = total + share * _of_levels(at, self.constants, self.positions)
+        return np.asarray(total)
+
 
 def logit_of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON of a logit, given one of earlier versions: with hinges, products, and amounts of levels.
@@ -352,68 +401,6 @@ def derivatives(
         for i, of_crossed in enumerate(crossed)
     ]
     return gradient, np.block([[of_constants, *crossed], *rows])
-
-
-class _OfLevels(LineDensity):
-    """The probabilities of levels under a logit."""
-
-    def __init__(self, name: str, line: FamilyLogit, facts: ColumnFacts) -> None:
-        super().__init__(name, line, facts)
-        self._line = line
-        self._sums = [
-            SumOfTerms(line.terms, coefficients, facts.scales, facts.n_levels)
-            for coefficients in line.coefficients
-        ]
-
-    def log_density(
-        self, values: Columns, along: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], Any]:
-        codes = np.asarray(values[self.name]).astype(np.int64)
-        if (bounds := values.bounds()) is None:
-            return np.log(self._of_codes(values, codes)), None
-        at_middle = self._of_codes(values, codes)
-        at_ends = [self._of_codes(end, codes) for end in bounds]
-        # by the second difference
-        return np.log(at_middle), np.abs(sum(at_ends) / at_middle - 2.0) / 6.0
-
-    def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
-        return self._probabilities(values)
-
-    def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
-        probabilities = np.broadcast_to(self._probabilities(values), (n, len(self._line.constants)))
-        below = np.cumsum(probabilities, axis=1)
-        places = generator.random(n) * below[:, -1]
-        return np.asarray((below[:, :-1] <= places[:, None]).sum(axis=1), np.int32)
-
-    def bends(self, parent: str) -> NDArray[np.float64]:
-        return np.unique(np.concatenate([of_index.bends(parent) for of_index in self._sums]))
-
-    def _of_codes(self, values: Columns, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the probabilities of levels by their codes, of the shape that all values broadcast to."""
-        probabilities = self._probabilities(values)
-        shape = np.broadcast_shapes(probabilities.shape[:-1], codes.shape)
-        probabilities = np.broadcast_to(probabilities, (*shape, probabilities.shape[-1]))
-        places = np.broadcast_to(codes, shape)[..., None]
-        return np.maximum(np.take_along_axis(probabilities, places, axis=-1)[..., 0], LEAST_PROBABILITY)
-
-    def _probabilities(self, values: Columns) -> NDArray[np.float64]:
-        """Return the probabilities of all levels, float64 (..., n_levels), averaged over the cells of parents."""
-        line = self._line
-        indices = [of_index.of(values) for of_index in self._sums]
-        moved = [list(of_index.moved(values)) for of_index in self._sums]
-        if not moved[0]:
-            return _of_levels(indices, line.constants, line.positions)
-        # parents move independently, and a parent moves all indices together
-        widths = [
-            np.sqrt(sum(np.square(of_parent) for of_parent in steps))
-            * (1 if len(moved) == 1 else np.sign(sum(steps)))
-            for steps in moved
-        ]
-        total: Any = 0.0
-        for node, share in zip(_NODES, _SHARES, strict=True):
-            at = [index + node * width for index, width in zip(indices, widths, strict=True)]
-            total = total + share * _of_levels(at, line.constants, line.positions)
-        return np.asarray(total)
 
 
 def _of_levels(

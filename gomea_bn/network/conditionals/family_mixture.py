@@ -21,11 +21,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.kind import (
     LEAST_MASS,
     LEAST_PROBABILITY,
-    ColumnFacts,
-    Density,
-    Fitted,
     FurtherRows,
-    ScaledDensity,
+    OnScale,
     symmetric,
 )
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
@@ -44,7 +41,7 @@ _ROOT_HALF = sqrt(0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyMixture(Fitted):
+class FamilyMixture(OnScale):
     """The mixture of lines of a family, which sums over rows of data determine.
 
     All columns are on their probability scales, or all in their own units. The density of every component is restricted
@@ -131,10 +128,6 @@ class FamilyMixture(Fitted):
     def _check_groups(self, name: str, n_levels: Mapping[str, int]) -> None:
         self._check_configurations(name, self.counts.shape[1], n_levels)
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that follows the mixture."""
-        return _OfMixture(name, self, facts)
-
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyMixture:
         """Return the mixture with further rows, which have the shares in components of the present ones."""
         # the mixture of a longer table was fitted to a sample of its rows
@@ -163,6 +156,103 @@ class FamilyMixture(Fitted):
                 f"{size * (size + 1) // 2} numbers, one list per component."
             )
         return {**parts, "moments": symmetric(halves, size)}
+
+    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density on the scale, and its relative error where values are middles of cells, or None."""
+        if (bounds := values.bounds()) is None:
+            widths = self._widths(values)
+            if (of_own := self.own_ends(values)) is None:
+                return self._logs(values, ends, widths)[0], None
+            widths = [np.zeros(1)] * len(self.parents) if widths is None else widths
+            return self._logs(values, ends, widths, of_own[1] - of_own[0])[0], None
+        # cells around the values of a single column
+        low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
+        *of_parents, own = (last - first for first, last in zip(low, high, strict=True))
+        logs, squares = self._logs(values, ends, of_parents, own)
+        # as of one component, or by the second difference, if another one begins inside the cell
+        ratios = [
+            np.exp(np.minimum(self._logs(end, ends, of_parents, own)[0] - logs, -_LEAST_LOG))
+            for end in bounds
+        ]
+        return logs, np.maximum(squares / 24.0, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0)
+
+    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of cells, whose ends on the scale are given, float64 (..., n_cells)."""
+        shape, parents, groups = self._rows(values)
+        widths = self._widths(values)
+        cells = None if widths is None else _flat(widths, shape)
+        masses = masses_of_lines(self.components, ends, parents, groups, cells)
+        return masses.reshape(*shape, len(ends) - 1)
+
+    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Return one place on the scale per row, float64 (n,)."""
+        _, parents, groups = self._rows(values)
+        return drawn_from_lines(
+            self.components, parents, groups, (self.scale.low, self.scale.high), generator
+        )
+
+    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
+        _, parents, groups = self._rows(values)
+        shares, means = gates_and_means(self.components, parents, groups, (self.scale.low, self.scale.high))
+        # probability of a component from which its line is drawn
+        is_drawn = shares > 0.01
+        return means[is_drawn], np.broadcast_to(self.components.scales, means.shape)[is_drawn]
+
+    def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
+        scales = self.facts.scales[self.in_units]
+        return [values.positions(parent, scales[parent]) for parent in self.parents]
+
+    def _widths(self, values: Columns) -> list[NDArray[np.float64]] | None:
+        """Return the widths of the cells of the parents, 0 for exact values; None if no parent has cells."""
+        widths, has_cells, scales = [], False, self.facts.scales[self.in_units]
+        for parent in self.parents:
+            if (ends := values.ends(parent)) is None:
+                widths.append(np.zeros(1))
+                continue
+            low, high = (scales[parent].of_values(end) for end in ends)
+            widths.append(high - low)
+            has_cells = True
+        return widths if has_cells else None
+
+    def _rows(self, values: Columns, *further: NDArray[Any]) -> tuple[Any, Any, Any]:
+        """Return the shape that all values broadcast to, the parents (n, d) and the groups (n,)."""
+        positions, groups = self._positions(values), self._groups(values)
+        shape = np.broadcast_shapes(*(np.shape(part) for part in (*positions, groups, *further)))
+        of_rows = np.broadcast_to(groups, shape).ravel()
+        return shape, _flat(positions, shape), np.ascontiguousarray(of_rows)
+
+    def _logs(
+        self,
+        values: Columns,
+        ends: PointEnds | None,
+        widths: list[NDArray[np.float64]] | None,
+        own: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        z = values.positions(self.name, self.scale)
+        shape, parents, groups = self._rows(values, z)
+        spread = None
+        if widths is not None:
+            of_own = np.zeros(1) if own is None else own
+            spread = _flat([of_own], shape)[:, 0], _flat(widths, shape)
+        points = None
+        if ends is not None:
+            is_point, lows, highs = ends
+            points = PointEnds(
+                np.broadcast_to(is_point, shape).ravel(),
+                np.broadcast_to(lows, shape).ravel(),
+                np.broadcast_to(highs, shape).ravel(),
+            )
+        logs, squares = log_mixture_of_lines(
+            self.components,
+            np.ascontiguousarray(np.broadcast_to(z, shape).ravel()),
+            parents,
+            groups,
+            (self.scale.low, self.scale.high),
+            points,
+            spread,
+        )
+        return logs.reshape(shape), squares.reshape(shape)
 
 
 class Components(NamedTuple):
@@ -709,103 +799,6 @@ def _add_shares(
             for j in range(i):
                 moments[k, j, i] = moments[k, i, j]
     return 0
-
-
-class _OfMixture(ScaledDensity):
-    """Normal distributions around several lines."""
-
-    def __init__(self, name: str, line: FamilyMixture, facts: ColumnFacts) -> None:
-        super().__init__(name, line, facts)
-        self._components = line.components
-
-    def log_on_scale(self, values: Columns, ends: PointEnds | None) -> tuple[NDArray[np.float64], Any]:
-        if (bounds := values.bounds()) is None:
-            widths = self._widths(values)
-            if (of_own := self.own_ends(values)) is None:
-                return self._logs(values, ends, widths)[0], None
-            widths = [np.zeros(1)] * len(self._parents) if widths is None else widths
-            return self._logs(values, ends, widths, of_own[1] - of_own[0])[0], None
-        # cells around the values of a single column
-        low, high = ([*self._positions(end), end.positions(self.name, self.scale)] for end in bounds)
-        *of_parents, own = (last - first for first, last in zip(low, high, strict=True))
-        logs, squares = self._logs(values, ends, of_parents, own)
-        # as of one component, or by the second difference, if another one begins inside the cell
-        ratios = [
-            np.exp(np.minimum(self._logs(end, ends, of_parents, own)[0] - logs, -_LEAST_LOG))
-            for end in bounds
-        ]
-        return logs, np.maximum(squares / 24.0, np.abs(ratios[0] + ratios[1] - 2.0) / 6.0)
-
-    def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        shape, parents, groups = self._rows(values)
-        widths = self._widths(values)
-        cells = None if widths is None else _flat(widths, shape)
-        masses = masses_of_lines(self._components, ends, parents, groups, cells)
-        return masses.reshape(*shape, len(ends) - 1)
-
-    def draw_on_scale(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        _, parents, groups = self._rows(values)
-        return drawn_from_lines(
-            self._components, parents, groups, (self.scale.low, self.scale.high), generator
-        )
-
-    def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        _, parents, groups = self._rows(values)
-        shares, means = gates_and_means(self._components, parents, groups, (self.scale.low, self.scale.high))
-        # probability of a component from which its line is drawn
-        is_drawn = shares > 0.01
-        return means[is_drawn], np.broadcast_to(self._components.scales, means.shape)[is_drawn]
-
-    def _widths(self, values: Columns) -> list[NDArray[np.float64]] | None:
-        """Return the widths of the cells of the parents, 0 for exact values; None if no parent has cells."""
-        widths, has_cells = [], False
-        for parent in self._parents:
-            if (ends := values.ends(parent)) is None:
-                widths.append(np.zeros(1))
-                continue
-            low, high = (self._scales[parent].of_values(end) for end in ends)
-            widths.append(high - low)
-            has_cells = True
-        return widths if has_cells else None
-
-    def _rows(self, values: Columns, *further: NDArray[Any]) -> tuple[Any, Any, Any]:
-        """Return the shape that all values broadcast to, the parents (n, d) and the groups (n,)."""
-        positions, groups = self._positions(values), self._groups(values)
-        shape = np.broadcast_shapes(*(np.shape(part) for part in (*positions, groups, *further)))
-        of_rows = np.broadcast_to(groups, shape).ravel()
-        return shape, _flat(positions, shape), np.ascontiguousarray(of_rows)
-
-    def _logs(
-        self,
-        values: Columns,
-        ends: PointEnds | None,
-        widths: list[NDArray[np.float64]] | None,
-        own: NDArray[np.float64] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        z = values.positions(self.name, self.scale)
-        shape, parents, groups = self._rows(values, z)
-        spread = None
-        if widths is not None:
-            of_own = np.zeros(1) if own is None else own
-            spread = _flat([of_own], shape)[:, 0], _flat(widths, shape)
-        points = None
-        if ends is not None:
-            is_point, lows, highs = ends
-            points = PointEnds(
-                np.broadcast_to(is_point, shape).ravel(),
-                np.broadcast_to(lows, shape).ravel(),
-                np.broadcast_to(highs, shape).ravel(),
-            )
-        logs, squares = log_mixture_of_lines(
-            self._components,
-            np.ascontiguousarray(np.broadcast_to(z, shape).ravel()),
-            parents,
-            groups,
-            (self.scale.low, self.scale.high),
-            points,
-            spread,
-        )
-        return logs.reshape(shape), squares.reshape(shape)
 
 
 def _flat(parts: list[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_effects import finite_numbers
-from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, ColumnFacts, Density, Fitted, FurtherRows
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Fitted, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_cut_points
 from gomea_bn.texts import listed, shown_name
@@ -190,10 +191,6 @@ class FamilyOdds(Fitted):
             odds.append(replace(one, cuts=cuts))
         return FamilyOdds(self.stack.checked(network, name, scales, shared), own, tuple(odds))
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that follows the stack with its odds."""
-        return _WithOdds(name, self, facts)
-
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyOdds:
         """Return the stack with further rows; odds stay."""
         return replace(self, stack=self.stack.with_rows(name, rows))
@@ -233,34 +230,21 @@ class FamilyOdds(Fitted):
             "odds": tuple(CellOdds(one["parent"], one.get("cut_points"), one["logs"]) for one in odds),
         }
 
+    @cached_property
+    def _family(self) -> Family:
+        """Density without odds."""
+        return Family(self.name, self.stack, self.facts)
 
-def tilted(logs: NDArray[np.float64], log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log probabilities (..., n_cells) after odds have multiplied them, float64 of the broadcast shape."""
-    moved = logs + log_odds
-    return np.asarray(moved - scipy.special.logsumexp(moved, axis=-1, keepdims=True))
-
-
-def _drawn_cells(masses: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a cell of every row by its probabilities (n, n_cells), int64 (n,)."""
-    below = masses.cumsum(axis=1)[:, :-1]
-    return np.asarray((generator.random(len(masses))[:, None] >= below).sum(axis=1), np.int64)
-
-
-class _WithOdds(Density):
-    """The density of a stack with odds of cells."""
-
-    def __init__(self, name: str, fitted: FamilyOdds, facts: ColumnFacts) -> None:
-        self.name = name
-        self._fitted = fitted
-        self._family = Family(name, fitted.stack, facts)
-        self._support = facts.support.get(name)
-        self._members = (*fitted.parents, *fitted.groups)
+    @cached_property
+    def _members(self) -> tuple[str, ...]:
+        return *self.parents, *self.groups
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density, and its relative error where values are the middles of cells, or None."""
         log_odds, norms = values.made_of(self._members, (self, "odds"), self._odds_and_norms)
-        codes = np.asarray(values.codes(self.name, self._fitted.cuts)).astype(np.int64)
+        codes = np.asarray(values.codes(self.name, self.cuts)).astype(np.int64)
         shape = np.broadcast_shapes(codes.shape, log_odds.shape[:-1])
         of_cells = np.broadcast_to(log_odds, (*shape, log_odds.shape[-1]))
         of_own = np.take_along_axis(of_cells, np.broadcast_to(codes, shape)[..., None], axis=-1)[..., 0]
@@ -269,12 +253,13 @@ class _WithOdds(Density):
     def _odds_and_norms(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the log odds of all cells, float64 (..., n_cells), and the log of what they add up to, (...)."""
         log_odds = self._log_odds(values)
-        masses = self._family.masses(self._fitted.cuts, values)
+        masses = self._family.masses(self.cuts, values)
         norms = scipy.special.logsumexp(np.log(np.maximum(masses, LEAST_PROBABILITY)) + log_odds, axis=-1)
         return log_odds, np.asarray(norms)
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
-        own, log_odds = self._fitted.cuts, self._log_odds(values)
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
+        own, log_odds = self.cuts, self._log_odds(values)
         log_odds = log_odds - log_odds.max(axis=-1, keepdims=True)
         if cuts is None or own is None:
             masses = self._family.masses(None, values) * np.exp(log_odds)
@@ -288,27 +273,25 @@ class _WithOdds(Density):
         return np.asarray(np.add.reduceat(masses, first, axis=-1), np.float64)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
-        fitted = self._fitted
+        """Return one number, or code of a level, per row, (n,)."""
         shape = n, self._n_cells
-        before, after = (
-            np.broadcast_to(of.masses(fitted.cuts, values), shape) for of in (self._family, self)
-        )
-        if fitted.cuts is None:
+        before, after = (np.broadcast_to(of.masses(self.cuts, values), shape) for of in (self._family, self))
+        if self.cuts is None:
             return _drawn_cells(after, generator).astype(np.int32)
         drawn = self._family.draw(values, n, generator)
         # a number stays as often as its cell allows, and others move to cells that lack some (maximal coupling)
-        rows, codes = np.arange(n), np.searchsorted(fitted.cuts, drawn)
+        rows, codes = np.arange(n), np.searchsorted(self.cuts, drawn)
         moves = generator.random(n) * before[rows, codes] >= after[rows, codes]
         left = np.flatnonzero(moves)
         lacking = np.maximum(after[left] - before[left], LEAST_PROBABILITY)
         codes = _drawn_cells(lacking / lacking.sum(axis=1, keepdims=True), generator)
-        members = (*fitted.parents, *fitted.groups)
+        members = self._members
         for n_proposals in _PROPOSALS:
             if not len(left):
                 break
             repeated = np.repeat(left, n_proposals)
             proposed = self._family.draw(values.some(repeated, members), len(repeated), generator)
-            is_inside = np.searchsorted(fitted.cuts, proposed) == np.repeat(codes, n_proposals)
+            is_inside = np.searchsorted(self.cuts, proposed) == np.repeat(codes, n_proposals)
             is_inside, proposed = (part.reshape(-1, n_proposals) for part in (is_inside, proposed))
             found, first = is_inside.any(axis=1), is_inside.argmax(axis=1)
             drawn[left[found]] = proposed[found, first[found]]
@@ -322,9 +305,10 @@ class _WithOdds(Density):
         self, values: Columns, n: int, cell: int, generator: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return numbers of a cell that proposals hardly reach, evenly in narrow parts of it, float64 (n,)."""
-        assert self._support is not None
-        assert self._fitted.cuts is not None
-        edges = np.concatenate([self._support[:1], self._fitted.cuts, self._support[1:]])
+        assert self.cuts is not None
+        edges = np.concatenate(
+            [self.facts.support[self.name][:1], self.cuts, self.facts.support[self.name][1:]]
+        )
         parts = np.linspace(edges[cell], edges[cell + 1], _PARTS + 1)
         masses = (
             np.broadcast_to(self._family.masses(parts, values), (n, _PARTS + 2))[:, 1:-1] + LEAST_PROBABILITY
@@ -333,40 +317,58 @@ class _WithOdds(Density):
         return np.asarray(generator.uniform(parts[codes], parts[codes + 1]), np.float64)
 
     def bends(self, parent: str) -> NDArray[np.float64]:
-        cuts = [one.cuts for one in self._fitted.odds if one.parent == parent and one.cuts is not None]
+        """Return the values of a parent at which the density bends, float64 (n,)."""
+        cuts = [one.cuts for one in self.odds if one.parent == parent and one.cuts is not None]
         return np.unique(np.concatenate([self._family.bends(parent), *cuts]))
 
     def jumps(self, name: str) -> NDArray[np.float64]:
-        cuts = [one.cuts for one in self._fitted.odds if one.parent == name and one.cuts is not None]
-        if name == self.name and self._fitted.cuts is not None:
-            cuts.append(self._fitted.cuts)
+        """Return the values of the column or of a parent at which the density jumps, float64 (n,)."""
+        cuts = [one.cuts for one in self.odds if one.parent == name and one.cuts is not None]
+        if name == self.name and self.cuts is not None:
+            cuts.append(self.cuts)
         return np.unique(np.concatenate([self._family.jumps(name), *cuts]))
 
     def below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the probability up to increasing numbers, about as the mean over the parents, float64 (n,)."""
         return self._family.below(numbers)
 
     def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers between which the density is drawn as lines, float64 (n,)."""
         return np.union1d(self._family.breaks(values), self.jumps(self.name))
 
     def pieces(
         self, breaks: NDArray[np.float64], values: Columns
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
         left = self.of_points(np.nextafter(breaks[:-1], np.inf), values)
         return left, self.of_points(np.nextafter(breaks[1:], -np.inf), values)
 
     def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        members = (*self._fitted.parents, *self._fitted.groups)
+        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
+        members = self._members
         of_rows = {name: np.atleast_1d(values[name])[:, None] for name in members}
         logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
         return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
 
     @property
     def _n_cells(self) -> int:
-        return int(self._fitted.odds[0].logs.shape[1])
+        return int(self.odds[0].logs.shape[1])
 
     def _log_odds(self, values: Columns) -> NDArray[np.float64]:
         """Return the log odds of all cells, float64 (..., n_cells), of the shape that the parents broadcast to."""
         total: NDArray[np.float64] | float = 0.0
-        for one in self._fitted.odds:
+        for one in self.odds:
             total = total + one.logs[np.asarray(values.codes(one.parent, one.cuts)).astype(np.int64)]
         return np.asarray(total, np.float64)
+
+
+def tilted(logs: NDArray[np.float64], log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log probabilities (..., n_cells) after odds have multiplied them, float64 of the broadcast shape."""
+    moved = logs + log_odds
+    return np.asarray(moved - scipy.special.logsumexp(moved, axis=-1, keepdims=True))
+
+
+def _drawn_cells(masses: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return a cell of every row by its probabilities (n, n_cells), int64 (n,)."""
+    below = masses.cumsum(axis=1)[:, :-1]
+    return np.asarray((generator.random(len(masses))[:, None] >= below).sum(axis=1), np.int64)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted, FurtherRows
+from gomea_bn.network.conditionals.kind import Fitted, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_counts, check_cut_points, check_table
 from gomea_bn.network.tables import (
@@ -20,6 +21,7 @@ from gomea_bn.network.tables import (
     family_counts,
     table_of_counts,
 )
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.jit import kernel
 
 if TYPE_CHECKING:
@@ -274,10 +276,6 @@ class FamilyTable(Fitted):
         """Return it for a network with its columns in another order."""
         return FamilyTable(tuple(one.in_order(names) for one in self.tables))
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that follows the tables."""
-        return _OfTables(name, self.tables, facts)
-
     def with_rows(self, name: str, rows: FurtherRows) -> FamilyTable:
         """Return the tables over the same cuts with rows added to their counts."""
         return FamilyTable(tuple(one.with_rows(name, rows) for one in self.tables))
@@ -302,20 +300,24 @@ class FamilyTable(Fitted):
             raise GomeaBnError("Tables of a column must be an object with a list as its field tables.")
         return {"tables": tuple(map(CutTable.from_content, tables))}
 
+    @cached_property
+    def _support(self) -> tuple[float, float] | None:
+        return self.facts.support.get(self.name)
 
-class _OfTables(Density):
-    """The mean density under tables, inside whose bins a column has its shape or is uniform."""
+    @cached_property
+    def _shape(self) -> Shape | None:
+        """Distribution inside the bins; None if it is uniform, or the column discrete."""
+        return self.facts.shapes.get(self.name)
 
-    def __init__(self, name: str, tables: Sequence[CutTable], facts: ColumnFacts) -> None:
-        self.name = name
-        self._tables = tables
-        self._support, self._shape = facts.support.get(name), facts.shapes.get(name)
-        self._scaled_tables: tuple[list[NDArray[np.float64]], float] | None = None
-        self._tables_of_cells: dict[bytes, list[NDArray[np.float64]]] = {}
+    @cached_property
+    def _of_cells(self) -> dict[bytes, list[NDArray[np.float64]]]:
+        """Tables over cells that were asked for, by the cuts between these."""
+        return {}
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
+        """Return the log density, and its relative error where values are the middles of cells, or None."""
         ends = None if self._support is None else values.ends(self.name)
         if ends is None or (ends[0] >= ends[1]).any():
             logs = self._log_tables(values) if along is None else along
@@ -328,16 +330,18 @@ class _OfTables(Density):
         return logs, None
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
         total: NDArray[np.float64] | float = 0.0
-        for one, table in zip(self._tables, self._over_cells(cuts), strict=True):
+        for one, table in zip(self.tables, self._over_cells(cuts), strict=True):
             total = total + table[one.configurations(values)]
-        return np.asarray(total) / len(self._tables)
+        return np.asarray(total) / len(self.tables)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
-        n_tables = len(self._tables)
+        """Return one number, or code of a level, per row, (n,)."""
+        n_tables = len(self.tables)
         drawn = np.zeros(n, np.int32 if self._support is None else np.float64)
         members = generator.integers(n_tables, size=n) if n_tables > 1 else np.zeros(n, np.int64)
-        for k, one in enumerate(self._tables):
+        for k, one in enumerate(self.tables):
             rows = np.flatnonzero(members == k)
             if not len(rows):
                 continue
@@ -348,10 +352,11 @@ class _OfTables(Density):
         return drawn
 
     def along(self, known: Columns, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is the same inside cells of a column, float64 (n_rows, n_numbers)."""
         n_rows = known.n_rows
-        tables, shift = self._scaled()
+        tables, shift = self._scaled
         total = np.zeros((n_rows, len(numbers)))
-        for one, flat in zip(self._tables, tables, strict=True):
+        for one, flat in zip(self.tables, tables, strict=True):
             # the place in the flattened table is one of the row plus one of the number
             of_rows, of_numbers, stride = np.zeros(n_rows, np.int64), np.zeros(len(numbers), np.int64), 1
             members = (*one.parents, self.name)
@@ -366,18 +371,20 @@ class _OfTables(Density):
         return self._logs(total, shift)
 
     def jumps(self, name: str) -> NDArray[np.float64]:
+        """Return the values of the column or of a parent at which the density jumps, float64 (n,)."""
         cuts = [
             of_table
-            for one in self._tables
+            for one in self.tables
             if (of_table := one.cuts if name == self.name else one.cuts_of_parents.get(name)) is not None
         ]
         return np.unique(np.concatenate([np.empty(0), *cuts]))
 
     def below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability up to increasing numbers, about as the mean over the parents, float64 (n,)."""
         assert self._support is not None
         low, high = self._support
         total = np.zeros(len(numbers))
-        for one in self._tables:
+        for one in self.tables:
             assert one.cuts is not None
             to_ends = np.concatenate([[0.0], np.cumsum(one.flat.mean(axis=0))])
             if self._shape is None:
@@ -388,6 +395,7 @@ class _OfTables(Density):
         return np.asarray(total / total[-1])
 
     def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers between which the density is drawn as lines, float64 (n,)."""
         from gomea_bn.network.conditionals.curve import curve_of
 
         assert self._support is not None
@@ -396,6 +404,7 @@ class _OfTables(Density):
     def pieces(
         self, breaks: NDArray[np.float64], values: Columns
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
         from gomea_bn.network.conditionals.curve import piece_ends
 
         ends = [piece_ends(curve, breaks) for curve in self._curves(values)]
@@ -403,6 +412,7 @@ class _OfTables(Density):
         return left, right
 
     def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
+        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
         of_curves = [
             [curve.points.get(point, 0.0) for point in points.tolist()] for curve in self._curves(values)
         ]
@@ -415,7 +425,7 @@ class _OfTables(Density):
         assert self._support is not None
         inside = curve_of(self._shape, self._support)
         curves = []
-        for one in self._tables:
+        for one in self.tables:
             assert one.cuts is not None
             probabilities = one.flat[one.configurations(values)]
             mean_row = probabilities.reshape(-1, probabilities.shape[-1]).mean(axis=0)
@@ -425,9 +435,9 @@ class _OfTables(Density):
 
     def _log_tables(self, values: Columns) -> NDArray[np.float64]:
         """Return the log density under the average of the tables, without the shape."""
-        tables, shift = self._scaled()
+        tables, shift = self._scaled
         total: NDArray[np.float64] | float = 0.0
-        for one, table in zip(self._tables, tables, strict=True):
+        for one, table in zip(self.tables, tables, strict=True):
             codes = values.codes(self.name, one.cuts)
             total = total + table[one.configurations(values) * one.table.shape[-1] + codes]
         return self._logs(np.asarray(total), shift)
@@ -437,7 +447,7 @@ class _OfTables(Density):
     ) -> NDArray[np.float64]:
         """Return the log mean density under the tables over cells of the column, whose ends are given."""
         total: NDArray[np.float64] | float = 0.0
-        for one in self._tables:
+        for one in self.tables:
             flat, cuts = one.flat, one.cuts
             assert cuts is not None
             before = np.concatenate((np.zeros((len(flat), 1)), np.cumsum(flat, axis=1)), axis=1).ravel()
@@ -451,7 +461,7 @@ class _OfTables(Density):
                 )
             total = total + np.maximum(parts[1] - parts[0], 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(total / len(self._tables)) - np.log(highs - lows))
+            return np.asarray(np.log(total / len(self.tables)) - np.log(highs - lows))
 
     def _shares_below(
         self, cuts: NDArray[np.float64], numbers: NDArray[np.float64], codes: NDArray[np.int64]
@@ -470,30 +480,27 @@ class _OfTables(Density):
 
     def _logs(self, total: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
         """Return the log density, given the sum over the tables of what `_scaled` has."""
-        if len(self._tables) == 1:
+        if len(self.tables) == 1:
             return total
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(total / len(self._tables)) + shift)
+            return np.asarray(np.log(total / len(self.tables)) + shift)
 
+    @cached_property
     def _scaled(self) -> tuple[list[NDArray[np.float64]], float]:
-        """Return the densities of all cells of the flattened tables, divided by the exponential of a number, and it.
+        """Densities of all cells of the flattened tables, divided by the exponential of a number, and that number.
 
         A single table has logarithms in place of densities, and the number 0.
         """
-        if self._scaled_tables is None:
-            with np.errstate(divide="ignore"):
-                logs = [np.log(one.table) for one in self._tables]
-            logs = [
-                of_table if one.cuts is None else of_table - np.log(self._bin_sizes(one.cuts))
-                for of_table, one in zip(logs, self._tables, strict=True)
-            ]
-            flat = [of_table.ravel() for of_table in logs]
-            if len(flat) == 1:
-                self._scaled_tables = flat, 0.0
-            else:
-                shift = max(float(of_table.max()) for of_table in flat)
-                self._scaled_tables = [np.exp(of_table - shift) for of_table in flat], shift
-        return self._scaled_tables
+        with np.errstate(divide="ignore"):
+            logs = [np.log(one.table) for one in self.tables]
+        flat = [
+            (of_table if one.cuts is None else of_table - np.log(self._bin_sizes(one.cuts))).ravel()
+            for of_table, one in zip(logs, self.tables, strict=True)
+        ]
+        if len(flat) == 1:
+            return flat, 0.0
+        shift = max(float(of_table.max()) for of_table in flat)
+        return [np.exp(of_table - shift) for of_table in flat], shift
 
     def _bin_sizes(self, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the widths of bins, or their probabilities under the shape, float64 (n_bins,)."""
@@ -505,12 +512,12 @@ class _OfTables(Density):
     def _over_cells(self, cuts: NDArray[np.float64] | None) -> list[NDArray[np.float64]]:
         """Return the tables over some cells in place of the bins, each (n_configurations, n_cells)."""
         key = b"" if cuts is None else cuts.tobytes()
-        if key not in self._tables_of_cells:
-            self._tables_of_cells[key] = [
+        if key not in self._of_cells:
+            self._of_cells[key] = [
                 one.flat if cuts is None or one.cuts is None else one.flat @ self._shares(one.cuts, cuts)
-                for one in self._tables
+                for one in self.tables
             ]
-        return self._tables_of_cells[key]
+        return self._of_cells[key]
 
     def _shares(self, of_table: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return which share of the probability of each bin of a table lies in each cell, (n_bins, n_cells)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network.conditionals.kind import ColumnFacts, Density, Fitted
+from gomea_bn.network.conditionals.kind import Fitted
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables
 
@@ -75,39 +75,33 @@ class FixedValue(Fitted):
                 f"The fixed value of '{name}' must be from {low:g} to {high:g}, got {self.value!r}."
             )
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that has the value."""
-        return _AtValue(name, self.value, facts.n_levels.get(name))
-
-
-class _AtValue(Density):
-    """All probability at one value; `n_levels` is that of a discrete column."""
-
-    def __init__(self, name: str, value: float, n_levels: int | None) -> None:
-        self._name, self._value, self._n_levels = name, value, n_levels
-
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
-        return np.where(np.asarray(values[self._name]) == self._value, 0.0, -np.inf), None
+        """Return the log density, and its relative error where values are the middles of cells, or None."""
+        return np.where(np.asarray(values[self.name]) == self.value, 0.0, -np.inf), None
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
+        """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
         if cuts is None:
-            assert self._n_levels is not None
-            return np.asarray(np.arange(self._n_levels) == self._value, np.float64)
-        return np.asarray(np.arange(len(cuts) + 1) == np.searchsorted(cuts, self._value), np.float64)
+            return np.asarray(np.arange(self.facts.n_levels[self.name]) == self.value, np.float64)
+        return np.asarray(np.arange(len(cuts) + 1) == np.searchsorted(cuts, self.value), np.float64)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
-        return np.full(n, self._value, np.float64 if self._n_levels is None else np.int32)
+        """Return one number, or code of a level, per row, (n,)."""
+        return np.full(n, self.value, np.int32 if self.name in self.facts.n_levels else np.float64)
 
     def breaks(self, values: Columns) -> NDArray[np.float64]:
+        """Return numbers between which the density is drawn as lines, float64 (n,)."""
         return np.empty(0)
 
     def pieces(
         self, breaks: NDArray[np.float64], values: Columns
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
         nothing = np.zeros(len(breaks) - 1)
         return nothing, nothing
 
     def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        return np.asarray(points == self._value, np.float64)
+        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
+        return np.asarray(points == self.value, np.float64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -133,11 +134,15 @@ class FurtherRows:
 
 
 class Fitted:
-    """What a column follows given its parents, as fitted to rows.
+    """What a column follows given its parents, as fitted to rows, and its density.
 
     A subclass is a kind of conditional, a frozen dataclass of named parts that JSON can hold. All that others need to
     know about it are the members of this class. The name of a field says what it is: `parents` and `groups` are names,
     `in_units` true or false, `value` a number, and all others are arrays.
+
+    Only what `given` returns has a density. Its methods take the values of the parents as arrays that broadcast: of
+    shape (n,) for rows, or of shapes such as (n, 1) and (1, m) for every combination of rows and of m values of one
+    parent.
     """
 
     what: ClassVar[str]
@@ -154,6 +159,9 @@ class Fitted:
     # fields of every kind: its continuous and discrete parents
     parents: tuple[str, ...]
     groups: tuple[str, ...]
+    # what `given` adds
+    name: str
+    facts: ColumnFacts
 
     @property
     def counts_cells(self) -> bool:
@@ -303,9 +311,12 @@ class Fitted:
         """Return it for a network with its columns in another order."""
         return self
 
-    def density(self, name: str, facts: ColumnFacts) -> Density:
-        """Return the density of a column that follows it."""
-        raise NotImplementedError
+    def given(self, name: str, facts: ColumnFacts) -> Self:
+        """Return it with the column that follows it, and what is known of the columns: so it has a density."""
+        bound = object.__new__(type(self))
+        bound.__dict__.update({part.name: getattr(self, part.name) for part in fields(self)})  # type: ignore[arg-type]
+        bound.__dict__.update(name=name, facts=facts)
+        return bound
 
     def with_rows(self, name: str, rows: FurtherRows) -> Self:
         """Return what a column follows after further rows."""
@@ -321,45 +332,6 @@ class Fitted:
     def left_out(self, name: str, rows: FurtherRows) -> Self:
         """Return what a column follows without some rows, which are among those that it was fitted to."""
         raise NotImplementedError
-
-
-def symmetric(halves: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return symmetric matrices, float64 (..., n, n), given their upper halves (..., n * (n + 1) / 2)."""
-    matrices = np.empty((*halves.shape[:-1], n, n))
-    rows, columns = np.triu_indices(n)
-    matrices[..., rows, columns] = halves
-    matrices[..., columns, rows] = halves
-    return matrices
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _read(name: str, value: Any) -> Any:
-    if name in _NAMES:
-        return tuple(value)
-    if name in _FLAGS:
-        return value
-    if name in _NUMBERS:
-        return float(value)
-    return np.array(value, np.float64)
-
-
-def _fixed(numbers: ArrayLike) -> NDArray[np.float64]:
-    copied = np.array(numbers, np.float64)
-    copied.flags.writeable = False
-    return copied
-
-
-class Density:
-    """The density of a column given its parents under one kind of conditional.
-
-    All methods take the values of the parents as arrays that broadcast: of shape (n,) for rows, or of shapes such as
-    (n, 1) and (1, m) for every combination of rows and of m values of one parent.
-    """
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
@@ -417,48 +389,25 @@ class Density:
         raise NotImplementedError
 
 
-class LineDensity(Density):
-    """The density of a column under its line, its mixture of lines, or its logit.
+class OnScale(Fitted):
+    """A kind of continuous columns: its density is that of a place on the scale of the column."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    line : Fitted
-        What the column follows.
-    facts : ColumnFacts
-        What is known of the columns: scales of continuous ones, unless it is discrete, and levels of discrete ones.
-    """
-
-    def __init__(self, name: str, line: Fitted, facts: ColumnFacts) -> None:
-        self.name = name
-        self._parents = line.parents
-        self._group_columns = line.groups
-        self._scales, self._n_levels = facts.scales[line.in_units], facts.n_levels
-
-    def _positions(self, values: Columns) -> list[NDArray[np.float64]]:
-        return [values.positions(parent, self._scales[parent]) for parent in self._parents]
+    @cached_property
+    def scale(self) -> LineScale:
+        """Scale of the column."""
+        return self.facts.scales[self.in_units][self.name]
 
     def _groups(self, values: Columns) -> Any:
-        """Return the group of the line, int64 of the shape that the discrete parents broadcast to."""
+        """Return the configuration of the discrete parents, int64 of the shape that these broadcast to."""
         groups: Any = np.int64(0)
-        for group in self._group_columns:
-            groups = groups * self._n_levels[group] + np.asarray(values[group]).astype(np.int64)
+        for group in self.groups:
+            groups = groups * self.facts.n_levels[group] + np.asarray(values[group]).astype(np.int64)
         return groups
-
-
-class ScaledDensity(LineDensity):
-    """The density of a continuous column, which is that of its place on a scale."""
-
-    def __init__(self, name: str, line: Fitted, facts: ColumnFacts) -> None:
-        super().__init__(name, line, facts)
-        self.scale = self._scales[name]
-        self._support = facts.support[name]
 
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
-        """Return the log density as `Density` does; values beyond the range of the column count as its ends."""
+        """Return the log density as `Fitted` does; values beyond the range of the column count as its ends."""
         inside, slopes, *of_points = values.made_of((self.name,), (self, "own"), self._own_parts)
         logs, error = self.log_on_scale(values, PointEnds(*of_points) if of_points else None)
         if (cells := values.ends(self.name)) is not None and (on_scale := self.own_ends(values)) is not None:
@@ -473,7 +422,7 @@ class ScaledDensity(LineDensity):
 
     def _own_parts(self, values: Columns) -> tuple[NDArray[Any], ...]:
         """Return values inside the range, log slopes of the scale at these, and the ends of any point masses."""
-        inside = np.clip(np.asarray(values[self.name], np.float64), *self._support)
+        inside = np.clip(np.asarray(values[self.name], np.float64), *self.facts.support[self.name])
         slopes = self.scale.log_slope(inside, values.positions(self.name, self.scale))
         return inside, slopes, *(self.scale.ends_of_points(inside) or ())
 
@@ -522,7 +471,7 @@ class ScaledDensity(LineDensity):
 
     def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         """Return the mean over rows of the probabilities of point masses, and of the densities of other numbers."""
-        members = {name: values[name] for name in (*self._parents, *self._group_columns)}
+        members = {name: values[name] for name in (*self.parents, *self.groups)}
         of_rows = {name: np.atleast_1d(column)[:, None] for name, column in members.items()}
         logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
         return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
@@ -537,3 +486,34 @@ class ScaledDensity(LineDensity):
         around = means[some, None] + scales[some, None] * offsets
         z = np.concatenate([np.linspace(scale.low, scale.high, _N_POINTS), around.ravel()])
         return np.concatenate([scale.values_of(np.clip(z, scale.low, scale.high)), scale.bends])
+
+
+def symmetric(halves: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return symmetric matrices, float64 (..., n, n), given their upper halves (..., n * (n + 1) / 2)."""
+    matrices = np.empty((*halves.shape[:-1], n, n))
+    rows, columns = np.triu_indices(n)
+    matrices[..., rows, columns] = halves
+    matrices[..., columns, rows] = halves
+    return matrices
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name in _NAMES:
+        return tuple(value)
+    if name in _FLAGS:
+        return value
+    if name in _NUMBERS:
+        return float(value)
+    return np.array(value, np.float64)
+
+
+def _fixed(numbers: ArrayLike) -> NDArray[np.float64]:
+    copied = np.array(numbers, np.float64)
+    copied.flags.writeable = False
+    return copied

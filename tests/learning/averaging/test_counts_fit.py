@@ -51,9 +51,9 @@ def test_rows_are_predicted_as_by_fits_without_them() -> None:
     frame, every = rows_of(80), np.arange(80)
     fitted, facts = member_of(frame, every)
     columns = Columns({name: frame[name].to_numpy(float) for name in ("x", "y")})
-    inside = fitted.fitted.density("y", facts).log_density(columns)[0]
+    inside = fitted.fitted.given("y", facts).log_density(columns)[0]
     without = [member_of(frame, np.delete(every, row))[0].fitted for row in range(40)]
-    exact = np.array([one.density("y", facts).log_density(columns)[0][row] for row, one in enumerate(without)])
+    exact = np.array([one.given("y", facts).log_density(columns)[0][row] for row, one in enumerate(without)])
     optimism = inside[:40].mean() - exact.mean()
     assert optimism > 0
     # to first order, and the dispersion is that of all rows

@@ -72,7 +72,7 @@ def log_probabilities(
     member: Member, table: Table, scales: dict[str, ProbabilityScale]
 ) -> NDArray[np.float64]:
     facts = ColumnFacts({}, {}, levels_of(table), {False: scales, True: {}})
-    masses = member.fitted.density("y", facts).masses(None, columns_of(table))
+    masses = member.fitted.given("y", facts).masses(None, columns_of(table))
     return np.asarray(np.log(masses[np.arange(table.n_rows), table.columns[table.names.index("y")].values]))
 
 

@@ -110,7 +110,7 @@ def test_cells_of_a_parent_have_the_mean_probability_over_the_cell(network: Disc
 
     from gomea_bn.network.conditionals import Columns
 
-    density = logit_of(network).density("grade", network.families["grade"].facts)
+    density = logit_of(network).given("grade", network.families["grade"].facts)
     low, high = 0.1, 0.9
     cell = Columns({"x": np.array([0.5]), "c": np.array([0])}, {"x": (np.array([low]), np.array([high]))})
     of_cell = density.masses(None, cell)[0]
