@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -93,16 +94,13 @@ def as_problem(problem: Any) -> Problem:
     return _PymooProblem(as_compiled(problem))
 
 
-class _FromPymoo:
-    """The variables of a pymoo problem, whose solutions pymoo evaluates; `shown` is a solution in pymoo's terms."""
+def _variables(problem: Problem, shown: Callable[[Any], Any], **of_kinds: Any) -> SimpleNamespace:
+    """Return the variables of a pymoo problem, whose solutions pymoo evaluates: `alphabet`, `bounds` or both.
 
-    def __init__(self, problem: Problem, shown: Callable[[Any], Any], **variables: Any) -> None:
-        self.problem = problem
-        self.n_variables = int(problem.n_var)
-        self.n_objectives = int(problem.n_obj)
-        self.shown = shown
-        # `alphabet`, `bounds` or both
-        vars(self).update(variables)
+    `shown` returns a solution in pymoo's terms.
+    """
+    sizes = {"n_variables": int(problem.n_var), "n_objectives": int(problem.n_obj)}
+    return SimpleNamespace(problem=problem, shown=shown, **sizes, **of_kinds)
 
 
 def _finite_bounds(problem: Problem) -> tuple[Any, Any]:
@@ -113,21 +111,21 @@ def _finite_bounds(problem: Problem) -> tuple[Any, Any]:
     return lower, upper
 
 
-def _integers(problem: Problem) -> _FromPymoo:
+def _integers(problem: Problem) -> SimpleNamespace:
     """Return the variables of a problem over integers."""
     if problem.vtype not in (int, bool, np.bool_, np.int64):
         raise GomeaBnError(
             f"GOMEA needs integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
         )
     lower, upper = (np.asarray(ends, np.int64) for ends in _finite_bounds(problem))
-    return _FromPymoo(problem, lambda x: lower + x.astype(np.int64), alphabet=upper - lower + 1)
+    return _variables(problem, lambda x: lower + x.astype(np.int64), alphabet=upper - lower + 1)
 
 
-def _reals(problem: Problem) -> _FromPymoo:
+def _reals(problem: Problem) -> SimpleNamespace:
     """Return the variables of a problem over real numbers."""
     if problem.vtype not in (None, float, np.float64):
         raise GomeaBnError(f"RVGOMEA needs real variables; this pymoo problem has vtype {problem.vtype!r}.")
-    return _FromPymoo(problem, lambda x: x.copy(), bounds=_finite_bounds(problem))
+    return _variables(problem, lambda x: x.copy(), bounds=_finite_bounds(problem))
 
 
 def _values_of(name: str, variable: Any) -> Any:
@@ -145,7 +143,7 @@ def _values_of(name: str, variable: Any) -> Any:
     )
 
 
-def _mixed(problem: Problem) -> _FromPymoo:
+def _mixed(problem: Problem) -> SimpleNamespace:
     """Return the variables of a problem over real and discrete variables by name."""
     values = {name: _values_of(name, variable) for name, variable in problem.vars.items()}
     ranges = [(v.lb, v.ub) if isinstance(v, Real) else (0.0, 0.0) for v in problem.vars.values()]
@@ -155,7 +153,7 @@ def _mixed(problem: Problem) -> _FromPymoo:
         return {name: value if of is None else of[int(value)] for (name, of), value in named}
 
     sizes = [0 if of is None else len(of) for of in values.values()]
-    return _FromPymoo(problem, shown, alphabet=sizes, bounds=tuple(zip(*ranges, strict=True)))
+    return _variables(problem, shown, alphabet=sizes, bounds=tuple(zip(*ranges, strict=True)))
 
 
 def _objects(solutions: list[Any]) -> NDArray[Any]:

@@ -293,7 +293,7 @@ class LinkageTree(LinkageModel):
             return singles
         ordered = np.ascontiguousarray(genotypes[:, order])
         if n_genes > self.max_matrix_genes:
-            members, starts, sizes, children, strength = sparse_trees(
+            (members, starts, sizes), children, strength = sparse_trees(
                 ordered, _MEASURES[self.measure], self.n_neighbours, generator, self._stop
             )
         else:
@@ -376,19 +376,6 @@ def count_work(
     return offsets, work
 
 
-class SparseTrees(NamedTuple):
-    """Trees over l genes with m merges in total; node ids are 0..l-1 for genes and l + t for the t-th merge.
-
-    Node k is ``members[starts[k] : starts[k] + sizes[k]]``.
-    """
-
-    members: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    children: NDArray[np.int64]  # (m, 2)
-    strength: NDArray[np.float64]  # (m,) similarity of the merged nodes
-
-
 def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return the columns that differ in more than names of alleles, (n, l'), and the column of each gene, (l,)."""
     n, n_genes = genotypes.shape
@@ -413,8 +400,11 @@ def sparse_trees(
     n_neighbours: int,
     generator: np.random.Generator,
     stop: NDArray[np.uint8],
-) -> SparseTrees:
+) -> tuple[Linkage, NDArray[np.int64], NDArray[np.float64]]:
     """Return the trees that average linkage builds from every gene's `n_neighbours` most similar others.
+
+    With the nodes come the two that every merge joins, (m, 2), and their similarity, (m,). Node k < l is a gene, and
+    node l + t the t-th merge.
 
     Genes are in random order, so that equal similarities favour none of them. Equal genes count once as neighbours, and
     merge first, into balanced trees. The similarity of another pair counts if one gene is among the other's neighbours,
@@ -435,13 +425,8 @@ def sparse_trees(
     node_sizes, starts = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     members = np.zeros(n_genes, np.int64)
     tree_slices(children, node_sizes, starts, members)
-    return SparseTrees(
-        members=members,
-        starts=starts,
-        sizes=node_sizes,
-        children=children,
-        strength=np.concatenate([np.ones(len(inner)), strength]),
-    )
+    strength = np.concatenate([np.ones(len(inner)), strength])
+    return Linkage(members, starts, node_sizes), children, strength
 
 
 def _merge_equal(which: NDArray[np.int64], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -69,24 +69,6 @@ def _tree(similarities: NDArray[np.float64], generator: np.random.Generator, max
 
 
 @dataclass(frozen=True)
-class _CorrelationTree:
-    """The linkage tree, relearned every generation by average linkage (UPGMA) over -ln(1 - r^2) / 2.
-
-    Subsets of at most `max_size` variables are kept; by default all are, the root with all variables included.
-    """
-
-    max_size: int | None = None
-    learned = True
-
-    def __post_init__(self) -> None:
-        check_integer("LinkageTree: max_set_size", self.max_size, 1, optional=True)
-
-    def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return single variables first, then merges in order, the root last."""
-        return _tree(gaussian_similarities(covariance), generator, self.max_size)
-
-
-@dataclass(frozen=True)
 class InteractionTree:
     """A fixed linkage tree over pairs of variables that are known to interact, with subsets up to `max_size`.
 
@@ -143,15 +125,21 @@ class Blocks:
         return from_subsets(range(first, min(first + self.size, n)) for first in range(0, n, self.size))
 
 
-@dataclass(frozen=True)
-class _Fixed:
-    """A model whose subsets depend on the number of variables alone."""
+@dataclass
+class _OfReals:
+    """A model of discrete genes over real variables.
+
+    The linkage tree is learned again every generation, by average linkage (UPGMA) over -ln(1 - r^2) / 2. The subsets of
+    other models depend on the number of variables alone.
+    """
 
     model: LinkageModel
-    learned = False
+    learned: bool
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return the subsets of the model."""
+        """Return the subsets; of a tree single variables first, then merges in order, the root last."""
+        if isinstance(self.model, LinkageTree):
+            return _tree(gaussian_similarities(covariance), generator, self.model.max_set_size)
         n = len(covariance)
         return self.model.learn(np.zeros((1, n), np.int16), np.ones(n, np.int64), generator)
 
@@ -172,20 +160,18 @@ def real_linkage_model(
                 "use 'tree' or InteractionTree(pairs)."
             )
         return InteractionTree(interactions)
-    named: dict[str, RealLinkageModel] = {
-        "auto": _CorrelationTree(),
-        "tree": _CorrelationTree(),
-        "univariate": _Fixed(Univariate()),
-        "full": _Fixed(Full()),
+    named: dict[str, LinkageModel] = {
+        "auto": LinkageTree(),
+        "tree": LinkageTree(),
+        "univariate": Univariate(),
+        "full": Full(),
     }
     names = ["interaction-tree", *named]
     if isinstance(model, str):
         check_choice("linkage", model, names)
-        return named[model]
-    if isinstance(model, (Custom, Full, StaticTree, Univariate)):
-        return _Fixed(model)
-    if isinstance(model, LinkageTree):
-        return _CorrelationTree(model.max_set_size)
+        model = named[model]
+    if isinstance(model, (Custom, Full, LinkageTree, StaticTree, Univariate)):
+        return _OfReals(model, learned=isinstance(model, LinkageTree))
     if not isinstance(model, RealLinkageModel):
         wanted = "a model of real variables, with learn(covariance, generator) and learned"
         discrete = ", which is one of discrete genes" if hasattr(model, "learn") else ""

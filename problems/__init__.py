@@ -1,6 +1,6 @@
 """Optimisation problems: network structure with bins, what scores it, and benchmarks.
 
-Other packages, tests and the laboratory import these names from here; the files they stand in may change.
+Tests and users import these names from here, since the files that they stand in may change.
 """
 
 from __future__ import annotations

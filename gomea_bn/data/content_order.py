@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -177,11 +177,11 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     """
     if table.weighted or not any(column.is_continuous for column in table.columns):
         return None
-    rows = _RowHashes.of(table)
-    _, inverse, counts = np.unique(rows.hashes, return_inverse=True, return_counts=True)
+    hashes, steps, tell = _row_hashes(table)
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     if len(counts) == table.n_rows:
         return None
-    chance = _chance(rows)
+    chance = _chance(hashes, steps, tell)
     if chance > MOST_CHANCE:
         return None
     order = np.argsort(inverse, kind="stable")
@@ -190,8 +190,8 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     before[order] = np.arange(table.n_rows) - np.repeat(np.cumsum(counts) - counts, counts)
     n_equal = counts[inverse]
     is_kept = before <= np.round((n_equal - 1) * chance)
-    share = is_kept[rows.tell].mean()
-    is_kept = np.where(rows.tell, is_kept, before < np.maximum(np.round(n_equal * share), 1))
+    share = is_kept[tell].mean()
+    is_kept = np.where(tell, is_kept, before < np.maximum(np.round(n_equal * share), 1))
     kept = np.flatnonzero(is_kept)
     return kept if len(kept) < table.n_rows else None
 
@@ -207,14 +207,19 @@ def chance_of_copies(table: Table, weights: NDArray[np.float64] | None = None) -
     dominant if it has at least five times as many rows as every value that is not, and stands in different rows or in a
     tenth of them.
     """
-    return _chance(_RowHashes.of(table, weights), weights)
+    return _chance(*_row_hashes(table, weights), weights)
 
 
-def _chance(rows: _RowHashes, weights: NDArray[np.float64] | None = None) -> float:
-    """Return `chance_of_copies` of rows with their hashes."""
-    hashes, steps = rows.hashes[rows.tell], rows.steps[:, rows.tell]
+def _chance(
+    hashes: NDArray[np.uint64],
+    steps: NDArray[np.uint64],
+    tell: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None = None,
+) -> float:
+    """Return `chance_of_copies` of rows with their hashes, see `_row_hashes`."""
+    hashes, steps = hashes[tell], steps[:, tell]
     distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    counts = np.bincount(inverse, None if weights is None else weights[rows.tell])
+    counts = np.bincount(inverse, None if weights is None else weights[tell])
     n_equal = float((counts * (counts - 1)).sum()) / 2
     if not n_equal:
         return 1.0
@@ -228,47 +233,39 @@ def _chance(rows: _RowHashes, weights: NDArray[np.float64] | None = None) -> flo
     return min(max(n_by_step) / (2 * n_equal), 1.0)
 
 
-@dataclass(frozen=True)
-class _RowHashes:
-    """Hashes of rows, and whether equal rows tell of copies.
+def _row_hashes(
+    table: Table, weights: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return hashes of the rows of a table, what values change in them, and whether equal rows tell of copies.
 
-    A hash is the sum of random words of the values, so that a change of one value changes it by a difference. NaN are
-    equal, and neither they nor the largest value have a next one: the change is 0.
+    A hash, uint64 (n_rows,), is the sum of random words of the values, so that a change of one value changes it by a
+    difference: uint64 (n_continuous, n_rows) for the next larger value of every continuous column. NaN are equal, and
+    neither they nor the largest value have a next one: the change is 0. A row tells of copies, bool (n_rows,), if
+    one of its numbers is neither missing nor dominant. Rows stand in the table as often as their weights say.
     """
-
-    # uint64 (n_rows,)
-    hashes: NDArray[np.uint64]
-    # by how much they change with the next larger value of every continuous column, uint64 (n_continuous, n_rows)
-    steps: NDArray[np.uint64]
-    # whether a number of the row is neither missing nor dominant, bool (n_rows,)
-    tell: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, table: Table, weights: NDArray[np.float64] | None = None) -> _RowHashes:
-        """Return the hashes of the rows of a table, which stand in it as often as their weights say."""
-        generator = np.random.default_rng(FIXED_SEED)
-        hashes = np.zeros(table.n_rows, np.uint64)
-        continuous, steps = [], []
-        for column in table.columns:
-            distinct, codes = np.unique(column.values, return_inverse=True)
-            words = generator.integers(0, 2**64, len(distinct), np.uint64)
-            hashes += words[codes]
-            if column.is_continuous:
-                differences = np.append(words[1:] - words[:-1], np.uint64(0))
-                if np.isnan(distinct[-1]):
-                    differences[-2:] = 0
-                steps.append(differences[codes])
-                continuous.append((distinct, codes))
-        _, first = np.unique(hashes, return_index=True)
-        tell = np.zeros(table.n_rows, np.bool_)
-        for distinct, codes in continuous:
-            n_values = np.count_nonzero(~np.isnan(distinct))
-            counts = np.bincount(codes, weights)[:n_values]
-            is_wide = np.bincount(codes[first], minlength=len(distinct))[:n_values] > 1
-            # share of the rows from which on a value may be dominant though its rows are all equal
-            is_dominant = _are_most(counts) & (is_wide | (counts >= 0.1 * counts.sum()))
-            tell |= np.append(~is_dominant, np.False_)[np.minimum(codes, n_values)]
-        return cls(hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell)
+    generator = np.random.default_rng(FIXED_SEED)
+    hashes = np.zeros(table.n_rows, np.uint64)
+    continuous, steps = [], []
+    for column in table.columns:
+        distinct, codes = np.unique(column.values, return_inverse=True)
+        words = generator.integers(0, 2**64, len(distinct), np.uint64)
+        hashes += words[codes]
+        if column.is_continuous:
+            differences = np.append(words[1:] - words[:-1], np.uint64(0))
+            if np.isnan(distinct[-1]):
+                differences[-2:] = 0
+            steps.append(differences[codes])
+            continuous.append((distinct, codes))
+    _, first = np.unique(hashes, return_index=True)
+    tell = np.zeros(table.n_rows, np.bool_)
+    for distinct, codes in continuous:
+        n_values = np.count_nonzero(~np.isnan(distinct))
+        counts = np.bincount(codes, weights)[:n_values]
+        is_wide = np.bincount(codes[first], minlength=len(distinct))[:n_values] > 1
+        # share of the rows from which on a value may be dominant though its rows are all equal
+        is_dominant = _are_most(counts) & (is_wide | (counts >= 0.1 * counts.sum()))
+        tell |= np.append(~is_dominant, np.False_)[np.minimum(codes, n_values)]
+    return hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows), tell
 
 
 def _are_most(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:

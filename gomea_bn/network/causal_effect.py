@@ -24,6 +24,7 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_real
 from gomea_bn.lazy import pd
+from gomea_bn.network.conditionals.conditionals import INTERVAL
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import Parents, back_door_set, on_paths, reachable
 from gomea_bn.network.inference.answers import reduced
@@ -36,8 +37,6 @@ from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import groups_of, rows_for
 from gomea_bn.texts import counted, listed, percent, shown_name
 
-# probability below the upper end of a 90 % interval
-_BELOW_HIGH = 0.95
 # rows of a longer table that an effect is computed from
 _MOST_ROWS = 20_000
 # quantiles that stand for the distribution of a number in a row
@@ -195,7 +194,7 @@ class _Rows:
         n_free = len(terms) - 1
         variance = float(np.square(terms).sum()) * len(terms) / n_free
         # the spread of few groups is unsure, so that their intervals are those of Student's t
-        half = float(scipy.special.stdtrit(n_free, _BELOW_HIGH)) * sqrt(variance) / self.n_rows
+        half = float(scipy.special.stdtrit(n_free, (1 + INTERVAL) / 2)) * sqrt(variance) / self.n_rows
         return mean, mean - half, mean + half
 
     def expected(self, treatment: NDArray[Any] | float) -> NDArray[np.float64]:

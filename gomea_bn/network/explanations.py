@@ -24,7 +24,13 @@ from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.engine import Engine, draws_contradict, engine_for, engine_of_question
-from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated, statement_text
+from gomea_bn.network.inference.evidence import (
+    EvidenceReader,
+    is_unknown,
+    outside_of,
+    refuse_stated,
+    statement_text,
+)
 from gomea_bn.network.inference.question import Evidence, refuse_impossible
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
 from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
@@ -225,21 +231,24 @@ def explain(
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     findings = _findings(reader, target, evidence, row)
-    stated = reader.stated(findings)
-    refuse_both([target], stated.statements)
-    reader.warn_of_outside(stated.outside)
-    if engine.joint(stated.evidence, ()).log_evidence[0] == -np.inf:
+    known, statements = reader.stated(findings)
+    refuse_both([target], statements)
+    reader.warn_of_outside(outside_of(statements))
+    if engine.joint(known, ()).log_evidence[0] == -np.inf:
         refuse_stated(findings, None)
+    position = network.names.index(target)
     if len(findings) <= _MOST_DRAWN:
         nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
-        engine = engine_of_question(network, [stated.evidence, nothing], network.names.index(target))
-    elif draws_contradict(network, engine, stated.evidence, network.names.index(target)):
+        engine = engine_of_question(network, [known, nothing], position)
+    elif isinstance(engine, CellEngine) and draws_contradict(
+        network, known, position, engine.joint(known, [position], in_bins=True)
+    ):
         give_warning(
             f"This explanation of {name_in_words(target)} sums over cells that are too coarse for columns that almost "
             f"determine each other, and draws contradict its answer. Explain at most {_MOST_DRAWN} findings, or "
             "query the answer alone."
         )
-    question = _Question(network, engine, reader, target, state, stated.evidence, findings)
+    question = _Question(network, engine, reader, target, state, known, findings)
     none, known = question.subsets(np.zeros((1, len(findings)), np.bool_)), question.evidence
     answer, baseline = (float(question.answers(given)[0]) for given in (known, none))
     return Explanation(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -316,10 +316,9 @@ def study(
             table, code, positions = _with_outcome(table, target, state, options)
         n_without = n_read - table.n_rows
         misleading = {} if target is None else _misleading(table, target, code, options["duration"])
-        counted_rows = _counted_rows(table, None if of_rows is None else of_rows[positions], options)
-        table = counted_rows.searched
-        shown, weights = counted_rows.table, counted_rows.weights
-        positions = np.arange(shown.n_rows) if counted_rows.rows is None else positions[counted_rows.rows]
+        of_rows = None if of_rows is None else of_rows[positions]
+        table, shown, weights, rows = _searched_and_counted(table, of_rows, options)
+        positions = np.arange(shown.n_rows) if rows is None else positions[rows]
         asked = None if row is None else _cells_of(row, table, target)
         rules = None if expert is None else _expert_of(expert)
         if rules is not None:
@@ -429,35 +428,24 @@ def _numbers(column: Column) -> NDArray[np.float64]:
     return np.asarray(numbers[column.values], np.float64)
 
 
-class _CountedRows(NamedTuple):
-    """The rows to search, and the rows to count with their weights, None if all count alike.
-
-    `rows` are their positions among the rows given, None if weights put them in another order or repeat them.
-    """
-
-    searched: Table
-    table: Table
-    weights: NDArray[np.float64] | None
-    rows: NDArray[np.int64] | None
-
-
-def _counted_rows(
+def _searched_and_counted(
     table: Table, weights: NDArray[np.float64] | None, options: Mapping[str, Any]
-) -> _CountedRows:
-    """Return the rows to search and to count, by their weights if there are some, (n_rows,).
+) -> tuple[Table, Table, NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Return the rows to search, and the rows to count with their weights, None if all count alike, and positions.
 
-    Of times until an event they are those whose outcome is known.
+    Positions are those among the rows given, None if weights put them in another order or repeat them. Rows count by
+    their `weights` if there are some, (n_rows,). Of times until an event they are those whose outcome is known.
     """
     duration = options["duration"]
     searched = with_outcome(table, options["target"], duration, options["horizon"])
     if duration is not None and searched is not table:
         known, rows, of_rows = known_outcomes(table, options["target"], duration, options["horizon"])
-        return _CountedRows(searched, known, of_rows, rows)
+        return searched, known, of_rows, rows
     if weights is not None:
         searched = weighted_table(table, weights)
     if searched.all_rows is not None:
-        return _CountedRows(searched, searched.all_rows.table, searched.all_rows.weights, None)
-    return _CountedRows(searched, searched, None, None if table.weighted else np.arange(searched.n_rows))
+        return searched, searched.all_rows.table, searched.all_rows.weights, None
+    return searched, searched, None, None if table.weighted else np.arange(searched.n_rows)
 
 
 def _with_outcome(
@@ -592,7 +580,7 @@ def _groups(
         if name == target:
             continue
         coding = codings[name]
-        stated = reader.stated_rows({name: coding.statements}, len(coding.statements)).evidence
+        stated, _ = reader.stated_rows({name: coding.statements}, len(coding.statements))
         # a missing cell is no finding
         errors = [*sureness.errors(stated)[:, 0].tolist(), np.nan]
         for code, label in enumerate(coding.all_labels):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -26,7 +27,7 @@ class PricedCuts:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CountTable:
     """A table of counts that every interval of a column has, by rows or by the column's cells."""
 
@@ -37,13 +38,24 @@ class CountTable:
     n_table_rows: int = 0  # rows of neighbouring cells; 0 if their totals are not counted
     shift: int = 0  # by which a table row's total is raised before its score is looked up
     weight: float = 1.0  # factor of the score of the table; 1 only if all rows count
+    # of a child's table, whose values vary fastest: their number, 0 of the own family, and whether they are levels
+    n_values: int = 0
+    is_level: bool = False
+    has_parents: bool = True
 
-    def of_child(self, cardinality: int) -> NDArray[np.int64]:
-        """Return the rows of every level of a child whose codes vary fastest, int64 (cardinality,)."""
+    @property
+    def weight_of_gain(self) -> float:
+        """Factor of what the table gains over the column or child alone: 0 of a column without parents."""
+        return self.weight if self.has_parents else 0.0
+
+    @cached_property
+    def of_values(self) -> NDArray[np.int64]:
+        """Rows of every value of the child, int64 (n_values,); of the own family the number of all rows, (1,)."""
+        n = max(self.n_values, 1)
         if self.counted.ndim == 2:
-            return np.asarray(self.counted.reshape(-1, cardinality).sum(axis=0), np.int64)
+            return np.asarray(self.counted.reshape(-1, n).sum(axis=0), np.int64)
         counted = self.counted[self.counted >= 0]
-        return np.bincount(counted % cardinality, minlength=cardinality).astype(np.int64)
+        return np.bincount(counted % n, minlength=n).astype(np.int64)
 
 
 class IntervalCounts:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -135,17 +135,6 @@ class IntervalScore:
         return float(cells - self.logs(totals).sum() - penalty)
 
 
-class BlanketTable(NamedTuple):
-    """A table around the column that is cut; the weight of one of a column without parents is 0."""
-
-    weight: float
-    n_cells: int  # counters of an interval
-    # (r,) rows of every value of the child, which vary fastest; of the own family the number of all rows, (1,)
-    of_values: NDArray[np.int64]
-    is_own: bool
-    is_level: bool = False  # whether the child is discrete
-
-
 # times that concentrations follow from the cuts, and the cuts from them
 _MOST_ROUNDS = 3
 # of the concentrations that a search for cuts begins with: the first one, and in small columns also the other
@@ -156,10 +145,9 @@ class CutProblem:
     """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
 
     `of_rows` builds it from the bins of the Markov blanket in every row, `of_cells` from counts of the column's cells.
-    `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
-    table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
-    the number of all configurations. `tables` are all of them in the order of their counters. `bin_cost` is the number
-    of parameters of the tables per bin; `cut_cost` the nats per cut.
+    `tables` are those of the column's own family and then of its children's. `configurations` has for each table of the
+    own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and the number of
+    all configurations. `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats per cut.
 
     With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
     parents are judged depends on the bins; it is that of the column's present bins for all cuts.
@@ -175,9 +163,8 @@ class CutProblem:
     def __init__(
         self,
         column: CutColumn,
-        counts: IntervalCounts,
+        tables: Sequence[CountTable],
         configurations: Sequence[tuple[float, NDArray[np.int64], float]],
-        tables: Sequence[BlanketTable],
         bin_cost: float,
         cut_cost: float,
         score: IntervalScore,
@@ -190,7 +177,7 @@ class CutProblem:
         self._weight = column.weight
         self._configurations = configurations
         self._tables = tables
-        self._counts = counts
+        self._counts = IntervalCounts(column, tables)
         self._cut_cost = cut_cost
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
         self._layer_terms: dict[tuple[int, bool], float] = {}
@@ -210,7 +197,7 @@ class CutProblem:
             # the column alone; its tables are compared with it
             self._configurations = [(self._weight, np.array([column.n_rows]), 1.0)]
             for table in tables:
-                if not table.is_own:
+                if table.n_values:
                     # a child alone
                     self._constant += table.weight * score.of_counts(
                         table.of_values[None], 1.0, [table.is_level]
@@ -226,20 +213,14 @@ class CutProblem:
     ) -> CutProblem:
         """Return the problem of the cuts between the values of a column, given the bins of its blanket in every row."""
         centre = around.centre or _uncut(column)
-        tables, around_column, configurations = _own_tables(centre, around.parents, score)
+        tables, configurations = _own_tables(centre, around.parents, score)
         bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
         for family in around.families:
-            child = family.child
             for table, n_others in _child_tables(family, centre, score):
                 tables.append(table)
-                bin_cost += table.weight * n_others * (child.cardinality - 1)
-                of_values = table.of_child(child.cardinality)
-                around_column.append(
-                    BlanketTable(table.weight, table.n_cells, of_values, False, child.is_level)
-                )
-        counts = IntervalCounts(column, tables)
+                bin_cost += table.weight * n_others * (table.n_values - 1)
         cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
-        return cls(column, counts, configurations, around_column, bin_cost, cut_cost, score, shape)
+        return cls(column, tables, configurations, bin_cost, cut_cost, score, shape)
 
     @classmethod
     def of_cells(
@@ -262,22 +243,17 @@ class CutProblem:
         totals = [(weight, table.sum(axis=1)) for weight, table in own]
         bin_cost = sum(weight * len(table) for weight, table in own)
         bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table, _ in children)
-        around = [
-            BlanketTable(
-                weight if of_term.ndim > 1 else 0.0, len(table), np.array([table.sum()], np.int64), True
-            )
+        tables = [
+            CountTable(table.T, len(table), weight=weight, has_parents=of_term.ndim > 1)
             for (weight, table), (_, of_term) in zip(own, of_family, strict=True)
         ]
-        tables = [CountTable(table.T, len(table), weight=weight) for weight, table in own]
         for weight, of_child, is_level in children:
             r, size = of_child.shape[-1], of_child[0].size
             shift = r - 1 if score.bayesian else 0
-            table = CountTable(of_child.reshape(n_cells, -1), size, size // r, shift, weight)
-            tables.append(table)
-            around.append(BlanketTable(weight, size, table.of_child(r), False, is_level))
-        counts = IntervalCounts(column, tables)
+            counted = of_child.reshape(n_cells, -1)
+            tables.append(CountTable(counted, size, size // r, shift, weight, r, is_level))
         configurations = [(weight, rows[rows > 0], len(rows)) for weight, rows in totals]
-        return cls(column, counts, configurations, around, bin_cost, cut_cost, score, shape)
+        return cls(column, tables, configurations, bin_cost, cut_cost, score, shape)
 
     def follow(self, cuts: NDArray[np.int64]) -> None:
         """Let intervals be priced with the concentrations that are best for cuts, given by their indices.
@@ -300,7 +276,7 @@ class CutProblem:
         gains, first = np.empty((len(self._tables), N_CONCENTRATIONS)), 0
         for t, table in enumerate(self._tables):
             part = of_bins[:, first : first + table.n_cells]
-            counts = part.T if table.is_own else part.reshape(-1, len(table.of_values))
+            counts = part.reshape(-1, table.n_values) if table.n_values else part.T
             n_observed, r = counts.shape
             gains[t] = centred_gains(np.ascontiguousarray(counts).reshape(-1), n_observed, r, 1.0)
             first += table.n_cells
@@ -309,7 +285,7 @@ class CutProblem:
     def _exact(self, cells: CandidateCells, *, shaped: bool) -> tuple[float, NDArray[np.int64]]:
         """Return the score of bins that are cells under a centred prior, and the positions of best concentrations."""
         gains = self._gains_of(cells)
-        weights = np.array([table.weight for table in self._tables])
+        weights = np.array([table.weight_of_gain for table in self._tables])
         value = self.layer_term(len(cells.middles), shaped=shaped)
         value += float(weights @ (log_sum_exp(gains.T) - log(N_CONCENTRATIONS)))
         if not shaped:
@@ -327,7 +303,7 @@ class CutProblem:
                 self._tables, self._positions.tolist(), self._excess.tolist(), strict=True
             ):
                 n_rows = int(table.of_values.sum())
-                if table.is_own:
+                if not table.n_values:
                     amount = concentrations(float(n_rows))[position]
                     of_rows = scipy.special.gammaln(amount + next(own_rows)) - scipy.special.gammaln(amount)
                     gain = -float(of_rows.sum())
@@ -335,7 +311,7 @@ class CutProblem:
                     gain = -float(
                         scipy.special.xlogy(table.of_values, table.of_values / max(n_rows, 1)).sum()
                     )
-                constant += table.weight * (gain - excess)
+                constant += table.weight_of_gain * (gain - excess)
         return constant
 
     def _centred(self, positions: NDArray[np.int64]) -> CentredTables:
@@ -350,16 +326,16 @@ class CutProblem:
         for table, position in zip(self._tables, positions.tolist(), strict=True):
             n_rows = max(int(table.of_values.sum()), 1)
             amount, end = concentrations(float(n_rows))[position], cell + table.n_cells
-            weights[cell:end] = table.weight
-            if table.is_own:
+            weights[cell:end] = table.weight_of_gain
+            if not table.n_values:
                 own[cell:end] = len(of_own)
-                of_own.append((amount, n_rows, table.weight))
+                of_own.append((amount, n_rows, table.weight_of_gain))
             else:
-                n_others = table.n_cells // len(table.of_values)
+                n_others = table.n_cells // table.n_values
                 # values without rows have no counts either
                 pseudo_counts[cell:end] = np.tile(amount * table.of_values / n_rows, n_others)
                 pseudo_counts[total : total + n_others] = amount
-                weights[total : total + n_others] = -table.weight
+                weights[total : total + n_others] = -table.weight_of_gain
                 total += n_others
             cell = end
         amounts, own_rows, own_weights = (np.array(of_tables) for of_tables in zip(*of_own, strict=True))
@@ -675,18 +651,16 @@ def _uncut(column: CutColumn) -> CodedColumn:
 
 def _own_tables(
     centre: CodedColumn, parents: Sequence[CodedColumn], score: IntervalScore
-) -> tuple[list[CountTable], list[BlanketTable], list[tuple[float, NDArray[np.int64], float]]]:
+) -> tuple[list[CountTable], list[tuple[float, NDArray[np.int64], float]]]:
     """Return the tables of the column's own family, and the configurations that `CutProblem` takes."""
-    tables, around, configurations = [], [], []
+    tables, configurations = [], []
     for term, is_counted in terms_of_rows(centre, parents, score.of_counts):
         members = [parents[p] for p in term.parents]
         codes, n_observed, n_all = observed_codes(members, is_counted, len(centre.codes))
-        tables.append(CountTable(codes, n_observed, weight=term.weight))
+        tables.append(CountTable(codes, n_observed, weight=term.weight, has_parents=bool(members)))
         counts = np.bincount(codes if is_counted is None else codes[is_counted], minlength=1)
-        weight = term.weight if members else 0.0
-        around.append(BlanketTable(weight, n_observed, np.array([counts.sum()]), True))
         configurations.append((term.weight, counts[counts > 0], n_all))
-    return tables, around, configurations
+    return tables, configurations
 
 
 def _child_tables(
@@ -709,6 +683,8 @@ def _child_tables(
             n_table_rows=n_observed,
             shift=child.cardinality - 1 if score.bayesian else 0,
             weight=term.weight,
+            n_values=child.cardinality,
+            is_level=child.is_level,
         )
         yield table, n_all
 

@@ -44,6 +44,7 @@ from gomea_bn.network.conditionals.conditionals import (
     table_over_rows,
 )
 from gomea_bn.network.conditionals.family import Stack, log_mixture
+from gomea_bn.network.conditionals.family_mixture import FamilyMixture
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, joint_groups
 from gomea_bn.network.conditionals.scales import (
@@ -925,7 +926,7 @@ class Averaging:
             if judged is None or repeated.gain(logs := judged.left_out + slope):
                 continue
             if gain_next_to(known, logs) > least:
-                family = judged.fitted(rows).of_family(parents, discrete, rows, in_units=bool(in_units))
+                family = FamilyMixture(parents, discrete, *judged.fitted(rows), bool(in_units))
                 yield Member(family, logs)
 
     def _line_rows(

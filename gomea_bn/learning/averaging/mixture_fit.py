@@ -15,7 +15,6 @@ from gomea_bn.learning.averaging.line_scales import LineRows
 from gomea_bn.learning.averaging.stacks import LEAST_GAIN, mixture_gain, mixture_weight
 from gomea_bn.network.conditionals.family_mixture import (
     Components,
-    FamilyMixture,
     components_of,
     log_mixture_of_lines,
     sums_of_shares,
@@ -40,24 +39,8 @@ _judged: dict[bytes, JudgedMixture | None] = {}
 _lock = Lock()
 
 
-@dataclass(frozen=True)
-class FittedMixture:
-    """Sums of the components as of `FamilyMixture`."""
-
-    moments: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    least_scales: NDArray[np.float64]
-
-    def of_family(
-        self,
-        parents: tuple[str, ...],
-        groups: tuple[str, ...],
-        rows: LineRows,
-        *,
-        in_units: bool,
-    ) -> FamilyMixture:
-        """Return the mixture of a family with its continuous and discrete parents."""
-        return FamilyMixture(parents, groups, self.moments, self.counts, self.least_scales, in_units)
+Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Moments, counts and least scales of components, as `FamilyMixture` takes them."""
 
 
 @dataclass(eq=False)
@@ -70,17 +53,18 @@ class JudgedMixture:
 
     left_out: NDArray[np.float64]
     n_doublings: int
-    halves: tuple[FittedMixture, ...]
-    _of_all: FittedMixture | None = None
+    halves: tuple[Sums, ...]
+    _of_all: Sums | None = None
 
     @property
     def n_parameters(self) -> int:
         """Number of parameters, as of `FamilyMixture`, that the smaller one of the halves has estimated."""
-        n = min(len(half.counts) for half in self.halves)
-        size, n_groups = self.halves[0].moments.shape[1] - 1, self.halves[0].counts.shape[1]
+        n = min(len(moments) for moments, *_ in self.halves)
+        moments, counts, _ = self.halves[0]
+        size, n_groups = moments.shape[1] - 1, counts.shape[1]
         return int(n * (size + size * (size + 1) // 2 + n_groups) - 1)
 
-    def fitted(self, rows: LineRows) -> FittedMixture:
+    def fitted(self, rows: LineRows) -> Sums:
         """Return the components of all rows, which are those that were judged.
 
         All rows begin with one component, too, or with those of either half, whichever makes them likeliest in the end.
@@ -90,7 +74,7 @@ class JudgedMixture:
             for _ in range(self.n_doublings):
                 fits[0].double()
             fit = max(fits, key=lambda fit: float(log_density_of(fit.components, rows).sum()))
-            self._of_all = fit.mixture
+            self._of_all = fit.sums
         return self._of_all
 
 
@@ -171,7 +155,7 @@ def _judge(rows: LineRows, price: float) -> JudgedMixture | None:
             left_out[others] = log_density_of(fit.components, of_half)
         gain = float(left_out.sum()) - price * 2**n_doublings * n_parameters
         if best is None or gain > so_far + LEAST_GAIN:
-            best = JudgedMixture(left_out, n_doublings, tuple(fit.mixture for fit in parts))
+            best = JudgedMixture(left_out, n_doublings, tuple(fit.sums for fit in parts))
             chosen, so_far = n_doublings, gain
         n_doublings += 1
     return best if chosen else None
@@ -219,17 +203,17 @@ class _Fit:
         self._improve()
 
     @classmethod
-    def beginning_with(cls, mixture: FittedMixture, rows: LineRows) -> Self:
+    def beginning_with(cls, sums: Sums, rows: LineRows) -> Self:
         """Return a fit to some rows that begins with the components of others."""
         fit = cls(rows)
-        fit.moments, fit.counts, fit.least_scales = mixture.moments, mixture.counts, mixture.least_scales
+        fit.moments, fit.counts, fit.least_scales = sums
         fit._improve()
         return fit
 
     @property
-    def mixture(self) -> FittedMixture:
-        """The components so far."""
-        return FittedMixture(self.moments, self.counts, self.least_scales)
+    def sums(self) -> Sums:
+        """Sums of the components so far."""
+        return self.moments, self.counts, self.least_scales
 
     def _improve(self) -> None:
         for _ in range(_STEPS):

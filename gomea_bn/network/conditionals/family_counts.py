@@ -16,15 +16,13 @@ from gomea_bn.network.conditionals.family_effects import effect_parts, finite_nu
 from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, FurtherRows, OnScale
 from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
+from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.counts import log_probabilities_of_counts
 from gomea_bn.problems.cuts.shape import RESERVE
 
 # by how much the logarithm of a mean may change in a step
 _MOST_MOVED = 5.0
-# nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
-_NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +280,10 @@ class FamilyCounts(OnScale):
             return np.asarray(scipy.special.softmax(of_steps, axis=-1))
         # parents move independently
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
-        parts = zip(_NODES, _SHARES, strict=True)
         return np.asarray(
-            sum(share * self._probabilities(_inside(logs + node * width), []) for node, share in parts)
+            sum(
+                share * self._probabilities(_inside(logs + node * width), []) for node, share in NODES_OF_CELL
+            )
         )
 
     def _heights(

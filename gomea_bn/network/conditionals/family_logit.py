@@ -17,7 +17,7 @@ from gomea_bn.network.conditionals.family_effects import effect_parts, effects_o
 from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Fitted, FurtherRows
 from gomea_bn.network.conditionals.newton import LEAST_GAIN, climb
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.conditionals.terms import SumOfTerms, Terms, indicators
+from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms, indicators
 from gomea_bn.network.parts import WithTables
 
 # by how much log odds of a row may change in a step
@@ -25,8 +25,6 @@ _MOST_MOVED = 10.0
 # tenfold increases of the ridge, which keep steps short where rows say little
 _MOST_RIDGES = 14
 _NUMBERS = ("coefficients", "constants", "positions")
-# nodes over an interval of width 1 around 0, and their shares, of Gauss and Legendre
-_NODES, _SHARES = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +317,7 @@ class FamilyLogit(Fitted):
             for steps in moved
         ]
         total: Any = 0.0
-        for node, share in zip(_NODES, _SHARES, strict=True):
+        for node, share in NODES_OF_CELL:
             at = [index + node * width for index, width in zip(indices, widths, strict=True)]
             total = total + share * _of_levels(at, self.constants, self.positions)
         return np.asarray(total)

@@ -20,6 +20,9 @@ Scales = Mapping[bool, Mapping[str, LineScale]]
 # of one parent in a file, whose matrix the file need not hold
 _MOST_FUNCTIONS = 4096
 
+NODES_OF_CELL = tuple(zip(*(part / 2 for part in np.polynomial.legendre.leggauss(5)), strict=True))
+"""Places over a cell of width 1 around 0, and their shares in its mean, by the rule of Gauss and Legendre."""
+
 
 @dataclass(frozen=True, eq=False)
 class Functions:

@@ -33,7 +33,7 @@ from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.elimination import MOST_CELLS
 from gomea_bn.network.inference.engine import Engine
-from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, outside_of, refuse_stated
 from gomea_bn.network.inference.question import Evidence, Joint, refuse_impossible
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.inference.sampler import NOTED_ERROR, Sampler
@@ -63,14 +63,14 @@ def query(
             note_errors(answers, {", ".join(chosen): joint.resolution.errors})
         return answers
     observed = mapping_in("evidence", evidence)
-    stated = reader.stated(observed)
-    refuse_both(chosen, stated.statements)
-    reader.warn_of_outside(stated.outside)
-    with offering_bins(engine, stated.evidence, positions):
+    known, statements = reader.stated(observed)
+    refuse_both(chosen, statements)
+    reader.warn_of_outside(outside_of(statements))
+    with offering_bins(engine, known, positions):
         if isinstance(engine, CellEngine):
-            joint, resolution_error = engine.resolved_joint(stated.evidence, positions)
+            joint, resolution_error = engine.resolved_joint(known, positions)
         else:
-            joint, resolution_error = engine.joint(stated.evidence, positions, in_bins=True), None
+            joint, resolution_error = engine.joint(known, positions, in_bins=True), None
     if joint.log_evidence[0] == -np.inf:
         refuse_stated(observed, engine.n_draws if isinstance(engine, Sampler) else None)
     answer = pd.Series(joint.tables[0], index=states, name=name)
@@ -234,11 +234,11 @@ def note_interval(
     with catch_warnings():
         # they were given for the answer
         simplefilter("ignore", GomeaBnWarning)
-        stated = reader.stated(evidence).evidence
+        known, _ = reader.stated(evidence)
     from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 
     sureness = AnswerErrors(network, name, np.eye(network.cardinality(name)))
-    errors = np.hypot(sureness.errors(stated)[0], _numerical_error(answer))
+    errors = np.hypot(sureness.errors(known)[0], _numerical_error(answer))
     low, high = ends_of(answer.to_numpy(), errors, probability)
     answer.attrs["interval"] = {
         "probability": probability,
@@ -386,14 +386,14 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     }
     stated = {name: column.tolist() for name, column in columns.items() if holds_statements(column)}
     plain, values_of = reader.frame(frame, [name for name in names if name not in stated])
-    rich = reader.stated_rows(stated, len(frame))
-    reader.warn_of_outside({**reader.outside(values_of), **rich.outside})
-    values = np.fmax(plain.numbers(), rich.evidence.numbers())
+    rich, statements = reader.stated_rows(stated, len(frame))
+    reader.warn_of_outside({**reader.outside(values_of), **outside_of(statements)})
+    values = np.fmax(plain.numbers(), rich.numbers())
     return Evidence(
-        np.maximum(plain.codes, rich.evidence.codes),
-        rich.evidence.weights,
+        np.maximum(plain.codes, rich.codes),
+        rich.weights,
         values,
-        rich.evidence.pieces,
+        rich.pieces,
     )
 
 

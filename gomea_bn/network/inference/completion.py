@@ -23,7 +23,7 @@ from gomea_bn.network.inference.answers import answered, note_errors
 from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.elimination import ExactEngine
 from gomea_bn.network.inference.engine import Engine, Seed, engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, outside_of, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.inference.question import Evidence, Pieces, refuse_impossible
@@ -182,16 +182,16 @@ def sample_given(
     generator = random_generator(random_state)
     engine = engine_for(network, random_state=generator, is_single=True)
     reader = EvidenceReader(engine.network)
-    stated = reader.stated(dict(evidence))
-    reader.warn_of_outside(stated.outside)
-    several, of_several = _draws(engine, stated.evidence, n, generator)
+    known, statements = reader.stated(dict(evidence))
+    reader.warn_of_outside(outside_of(statements))
+    several, of_several = _draws(engine, known, n, generator)
     codes, numbers = several[0], of_several[0]
     if (codes == -1).any():
         refuse_stated(evidence, None)
-    given = {name: row for name, (row,) in stated.statements.items()}
+    given = {name: row for name, (row,) in statements.items()}
     exact = {name: row.value for name, row in given.items() if row.value is not None}
     pieces = {name: row.pieces for name, row in given.items() if row.pieces is not None}
-    drawn = _numbers_of_draws(network, reader, stated.evidence, codes, numbers, generator, exact, pieces)
+    drawn = _numbers_of_draws(network, reader, known, codes, numbers, generator, exact, pieces)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)

@@ -14,7 +14,7 @@ import numpy as np
 from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.inference.cell_engine import OF_QUESTION, OF_ROWS, CellEngine
 from gomea_bn.network.inference.elimination import ExactEngine
-from gomea_bn.network.inference.question import Evidence
+from gomea_bn.network.inference.question import Evidence, Joint
 from gomea_bn.network.inference.sampler import SEED, Sampler, contradicts, drawn_joint
 from gomea_bn.network.parts import random_generator
 from gomea_bn.network.recorded import NetworkLike
@@ -77,25 +77,20 @@ def engine_of_question(network: NetworkLike, rows: Sequence[Evidence], target: i
     Draws also answer for the coarsest cells, whose error is unknown.
     """
     engine = engine_for(network, is_single=True)
-    if any(draws_contradict(network, engine, row, target, or_coarsest=True) for row in rows):
-        return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(SEED), in_tables=False)
+    if not isinstance(engine, CellEngine):
+        return engine
+    for row in rows:
+        answer = engine.joint(row, [target], in_bins=True)
+        used = answer.resolution
+        is_coarsest = used is not None and used.summed.any() and engine.over_half(used) is None
+        if is_coarsest or draws_contradict(network, row, target, answer):
+            return Sampler(network, _DRAWS_OF_QUESTIONS, np.random.default_rng(SEED), in_tables=False)
     return engine
 
 
-def draws_contradict(
-    network: NetworkLike, engine: Engine, row: Evidence, target: int, *, or_coarsest: bool = False
-) -> bool:
-    """Return whether draws show that an engine answers a question about one row and variable wrongly.
-
-    With `or_coarsest` also whether its answer sums over the coarsest cells.
-    """
-    if not isinstance(engine, CellEngine):
-        return False
-    answer = engine.joint(row, [target], in_bins=True)
+def draws_contradict(network: NetworkLike, row: Evidence, target: int, answer: Joint) -> bool:
+    """Return whether draws show that an answer over cells, about one row and variable, is wrong."""
     # draws stand in for tables that would be too large
-    if answer.errors is not None:
-        return True
-    used = answer.resolution
-    if or_coarsest and used is not None and used.summed.any() and engine.over_half(used) is None:
-        return True
-    return contradicts(*drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS), answer)
+    return answer.errors is not None or contradicts(
+        *drawn_joint(network, row, [target], _DRAWS_OF_QUESTIONS), answer
+    )

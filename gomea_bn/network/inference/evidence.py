@@ -42,19 +42,13 @@ class Statement:
     outside: tuple[Outside, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StatedEvidence:
-    """Evidence of rows that may hold intervals, sets and weights, with one statement per row by variable."""
+Statements = Mapping[str, Sequence[Statement]]
+"""One statement per row by variable."""
 
-    evidence: Evidence
-    statements: dict[str, list[Statement]]
 
-    @property
-    def outside(self) -> dict[str, list[Outside]]:
-        """Values and intervals outside the support, by continuous variable."""
-        return {
-            name: [value for row in rows for value in row.outside] for name, rows in self.statements.items()
-        }
+def outside_of(statements: Statements) -> dict[str, list[Outside]]:
+    """Return the values and intervals outside the support, by continuous variable."""
+    return {name: [value for row in rows for value in row.outside] for name, rows in statements.items()}
 
 
 class EvidenceReader:
@@ -138,12 +132,14 @@ class EvidenceReader:
             )
         return [name for name in names if name not in absent]
 
-    def stated(self, evidence: Mapping[str, object]) -> StatedEvidence:
-        """Return the evidence of a single question, see `gomea_bn.network.inference.answers.query`."""
+    def stated(self, evidence: Mapping[str, object]) -> tuple[Evidence, Statements]:
+        """Return the evidence and the statements of one question, see `gomea_bn.network.inference.answers.query`."""
         return self.stated_rows({name: [value] for name, value in evidence.items()}, 1)
 
-    def stated_rows(self, columns: Mapping[str, Sequence[object]], n_rows: int) -> StatedEvidence:
-        """Return evidence of several rows that may hold intervals, sets and weights, by variable."""
+    def stated_rows(
+        self, columns: Mapping[str, Sequence[object]], n_rows: int
+    ) -> tuple[Evidence, Statements]:
+        """Return evidence of several rows that may hold intervals, sets and weights, and what it says by variable."""
         codes = np.full((n_rows, len(self.names)), -1, np.int32)
         numbers = np.full(codes.shape, np.nan)
         weights: dict[int, NDArray[np.float64]] = {}
@@ -165,7 +161,7 @@ class EvidenceReader:
             statements[name] = rows
             if any(statement.pieces is not None for statement in rows):
                 pieces[position] = [statement.pieces for statement in rows]
-        return StatedEvidence(Evidence(codes, weights, numbers, pieces), statements)
+        return Evidence(codes, weights, numbers, pieces), statements
 
     def statement(self, name: str, value: object, label: str) -> Statement:
         """Return what a value, an interval, a set or weights say of a variable; `label` names them in messages."""

@@ -15,7 +15,7 @@ from gomea_bn.network.inference.answers import offering_bins, refuse_both, state
 from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit
 from gomea_bn.network.inference.elimination import ExactEngine, packed_weights
 from gomea_bn.network.inference.engine import engine_for
-from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, outside_of, refuse_stated
 from gomea_bn.network.inference.kernels import RowsToAnswer, log_maxima
 from gomea_bn.network.inference.question import Evidence
 from gomea_bn.network.recorded import NetworkLike
@@ -43,16 +43,16 @@ def most_probable(
         engine = CellEngine(network, OF_EXPLANATIONS)
     reader = EvidenceReader(engine.network)
     observed = mapping_in("evidence", evidence)
-    stated = reader.stated(observed)
-    known = [name for name, (row,) in stated.statements.items() if row.code >= 0 or row.weights is not None]
+    given, statements = reader.stated(observed)
+    known = [name for name, (row,) in statements.items() if row.code >= 0 or row.weights is not None]
     if targets is None:
         targets = [name for name in network.names if name not in known]
     chosen = target_names(reader, targets)
     refuse_both(chosen, known)
-    reader.warn_of_outside(stated.outside)
+    reader.warn_of_outside(outside_of(statements))
     positions = [network.names.index(name) for name in chosen]
-    with offering_bins(engine, _weighed(engine, stated.evidence, positions), ()):
-        found, probabilities, n_cells = best_explanations(engine, stated.evidence, positions, n)
+    with offering_bins(engine, _weighed(engine, given, positions), ()):
+        found, probabilities, n_cells = best_explanations(engine, given, positions, n)
     if not len(found):
         refuse_stated(observed, None)
     columns: list[pd.Series[Any]] = [

@@ -210,7 +210,7 @@ class _Question:
         if any(isinstance(value, (Mapping, pd.Series)) for value in known.values()):
             return None
         conditions, evidence, numbers = {}, {}, {}
-        stated = reader.stated(known).statements
+        _, stated = reader.stated(known)
         for (name, (statement,)), value in zip(stated.items(), known.values(), strict=True):
             evidence[name] = value
             if statement.weights is None:
@@ -355,7 +355,7 @@ def _joint(
     """
     positions = [network.names.index(name) for name in targets]
     engine = engine_for(network)
-    stated = EvidenceReader(engine.network).stated(evidence).evidence
+    stated, _ = EvidenceReader(engine.network).stated(evidence)
     try:
         joint = engine.joint(stated, positions, in_bins=True)
         error = 0.0 if joint.resolution is None else float(np.max(joint.resolution.errors, initial=0.0))

@@ -11,7 +11,7 @@ from averaged_examples import conditionals_of, lines_of, stack_without_odds, wei
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, average_families
 from gomea_bn.learning.averaging import LineRows
-from gomea_bn.learning.averaging.mixture_fit import FittedMixture, JudgedMixture
+from gomea_bn.learning.averaging.mixture_fit import JudgedMixture, Sums
 from gomea_bn.network.conditionals import FamilyMixture
 from gomea_bn.network.conditionals.family_mixture import components_of, sums_of_shares
 
@@ -75,7 +75,7 @@ def test_a_mixture_that_adds_nothing_is_not_fitted_to_all_rows(monkeypatch: pyte
     fitted: list[int] = []
     of_all = JudgedMixture.fitted
 
-    def counted(self: JudgedMixture, rows: LineRows) -> FittedMixture:
+    def counted(self: JudgedMixture, rows: LineRows) -> Sums:
         fitted.append(len(rows.z))
         return of_all(self, rows)
 

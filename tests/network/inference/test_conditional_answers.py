@@ -335,7 +335,7 @@ def test_distributions_of_all_variables_are_those_of_single_ones(network, gaps):
     engine = engine_for(network, cells=20)
     reader = EvidenceReader(engine.network)
     stated: dict[str, object] = {"b": {(5.3, 5.9): 1.0, (6.5, 6.6): 3.0}, "d": {1, 2}, "a": 0.4}
-    for evidence in (reader.frame(gaps, network.names)[0], reader.stated(stated).evidence):
+    for evidence in (reader.frame(gaps, network.names)[0], reader.stated(stated)[0]):
         marginals = engine.marginals(evidence)
         for v in range(len(network.names)):
             rows = np.flatnonzero(evidence.codes[:, v] < 0)
