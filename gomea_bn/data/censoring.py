@@ -13,35 +13,11 @@ from gomea_bn.data.event_times import Censoring, done_text, numbers_of, yes_code
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.table import Table
 from gomea_bn.data.weights import weighted_table
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_number, nearest, row_list, wrong_option
+from gomea_bn.errors import GomeaBnError, Option, check_number, nearest, row_list, wrong_option
 from gomea_bn.texts import counted
 
 # share of rows that are observed beyond a horizon that nobody gave
 _LEAST_BEYOND = 0.1
-
-
-def check_target(target: Any, table: Table) -> None:
-    """Raise `GomeaBnError` unless the option `target` is None or a column with several values and none missing."""
-    if target is None:
-        return
-    if not isinstance(target, str) or target not in table.names:
-        wanted = f" must be a column of the table, got {target!r:.80}."
-        raise GomeaBnError([Option("target"), wanted + nearest(str(target), table.names)])
-    column = table.columns[table.names.index(target)]
-    if column.is_constant:
-        raise GomeaBnError(
-            [Option("target"), f" must have several values, got {target!r}: {column.reason or 'constant'}."]
-        )
-    missing = np.flatnonzero(column.is_missing)
-    if missing.size:
-        raise GomeaBnError(
-            [
-                Option("target"),
-                f" must not have missing values, got {counted(len(missing), 'missing value')} of {target!r} in "
-                f"{row_list(missing)}.",
-            ],
-            ["drop these rows", Setting("missing", "drop")],
-        )
 
 
 def with_outcome(table: Table, event: str | None, duration: str | None, horizon: float | None) -> Table:

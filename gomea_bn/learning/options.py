@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gomea_bn.data.censoring import check_target, with_outcome
+from gomea_bn.data.censoring import with_outcome
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.groups import rows_to_search_in_groups
@@ -28,6 +28,8 @@ from gomea_bn.errors import (
     check_verbose,
     give_warning,
     is_integer,
+    nearest,
+    row_list,
 )
 from gomea_bn.learning.parameters import FORMER_PATIENCE, LearnerParameters, NetworkParameters
 from gomea_bn.network.parts import check_pseudo_count
@@ -187,8 +189,45 @@ def table_to_learn(
     return rows_that_count(table)
 
 
+def check_target(target: Any, table: Table) -> None:
+    """Raise `GomeaBnError` unless the option `target` is None or a column with several values and none missing."""
+    if target is None:
+        return
+    if not isinstance(target, str) or target not in table.names:
+        wanted = f" must be a column of the table, got {target!r:.80}."
+        raise GomeaBnError([Option("target"), wanted + nearest(str(target), table.names)])
+    column = table.columns[table.names.index(target)]
+    if column.is_constant:
+        raise GomeaBnError(
+            [Option("target"), f" must have several values, got {target!r}: {column.reason or 'constant'}."]
+        )
+    missing = np.flatnonzero(column.is_missing)
+    if missing.size:
+        raise GomeaBnError(
+            [
+                Option("target"),
+                f" must not have missing values, got {counted(len(missing), 'missing value')} of {target!r} in "
+                f"{row_list(missing)}.",
+            ],
+            ["drop these rows", Setting("missing", "drop")],
+        )
+
+
 def rows_that_count(table: Table) -> Table:
-    """Return the table of the rows to learn from; those that groups or weights choose have the point masses of all."""
+    """Return the table of the rows to learn from; those that groups or weights choose have the point masses of all.
+
+    Raises `GomeaBnError` for rows of a single group.
+    """
+    groups = table.groups
+    if groups is not None and groups.n_given is None and not np.ptp(groups.codes):
+        raise GomeaBnError(
+            [
+                Option("groups"),
+                f": all {counted(table.n_rows, 'row')} have one value of '{groups.column}', and would count as one "
+                "observation.",
+            ],
+            ["name a column of several groups", "leave the option out if rows are independent"],
+        )
     table = rows_to_search_in_groups(table)
     if table.all_rows is None:
         return table

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_tests import edge_verdicts
-from gomea_bn.data.censoring import check_target, known_outcomes, with_outcome
+from gomea_bn.data.censoring import known_outcomes, with_outcome
 from gomea_bn.data.columns import outcome_code, same_as_text
 from gomea_bn.data.dates import date_texts, name_in_words, number_of, source_name, value_in_words
 from gomea_bn.data.sources import source_table
@@ -24,7 +24,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer,
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.lazy import offered
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.options import check_target, seed_of
 from gomea_bn.learning.target import check_target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions

@@ -203,6 +203,16 @@ def test_wrong_groups_are_refused(options, message):
         fitted(frame.drop(columns=[] if options["groups"] == "gap" else "gap"), **options)
 
 
+def test_rows_of_a_single_group_are_refused():
+    frame = persons(1, 60)
+    table = read_table(frame, groups="person", kinds={"age": "continuous", "weight": "continuous"})
+    says = "all 60 rows have one value of 'person', and would count as one observation. Name a column of "
+    with pytest.raises(GomeaBnError, match=says):
+        network_of_graph(table, [("dose", "response")], {})
+    with pytest.raises(GomeaBnError, match=says):
+        BayesNetLearner(groups="person", **OPTIONS).fit(frame)
+
+
 def test_a_gap_of_the_target_is_named_by_its_row_of_the_table():
     frame = persons()
     frame.loc[[3, 500], "smoker"] = None

@@ -165,11 +165,10 @@ def _read_source(
     weight: str | None,
 ) -> tuple[ChosenColumns | Table, str]:
     """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.censoring import check_target
     from gomea_bn.data.files.database_names import content_digest
     from gomea_bn.data.sources import is_in_pieces
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
-    from gomea_bn.learning.options import LearningOptions
+    from gomea_bn.learning.options import LearningOptions, check_target
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.threads import thread_count
 

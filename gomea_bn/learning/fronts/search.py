@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
-from gomea_bn.data.censoring import check_target
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
@@ -29,6 +28,7 @@ from gomea_bn.learning.options import (
     WORTHWHILE_GAIN,
     LearningOptions,
     check_options,
+    check_target,
     limits_after_preparation,
     limits_of,
 )
