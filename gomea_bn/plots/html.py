@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from math import ceil
@@ -32,8 +32,10 @@ _PANEL, _TALL, _ABOVE, _BELOW, _LEFT = 150, 92, 18, 20, 44
 # pixels of the bars of rows below a drawing
 _ROWS = 16
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-# pixels
-HEIGHT, LAYER, GAP, MARGIN, PADDING = 24, 58, 14, 8, 16
+# pixels of a graph: boxes, the distance of layers and of neighbours, the border, and the padding of texts
+HEIGHT, _LAYER, _GAP, _MARGIN, _PADDING = 24, 58, 14, 8, 16
+
+Points = list[tuple[float, float]]
 
 
 def page_part(title: str, details: str = "", *parts: str) -> str:
@@ -193,7 +195,7 @@ def effects_svg(network: DiscretizedBayesNet, effects: ColumnEffects) -> str:
         panels.append(
             f'<text x="{at:.0f}" y="14" fill="{colour}" font-size="11.5" font-weight="bold">{escape(name)}</text>'
         )
-        at += text_width(name) + PADDING
+        at += text_width(name) + _PADDING
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         'role="img" style="max-width: 100%; height: auto" font-family="sans-serif" font-size="11" fill="#333">'
@@ -292,31 +294,47 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{'L' if k else 'M'}{a:.1f} {b:.1f}" for k, (a, b) in enumerate(points))
 
 
+def layers_of(
+    labels: Mapping[str, str], edges: Sequence[tuple[str, str]]
+) -> tuple[dict[str, tuple[float, float, float]], list[Points], float, float]:
+    """Return a graph in layers, in pixels: boxes of nodes, arrows of edges, and width and height of the drawing.
+
+    `labels` are those of the nodes. A box has its centre, x and y, and its width. An arrow leads through its points.
+    """
+    widths = {name: text_width(label) + _PADDING for name, label in labels.items()}
+    layout = network_layout(list(labels), edges, widths=widths, gap=_GAP)
+
+    def in_pixels(points: Iterable[tuple[float, float]]) -> Points:
+        return [(x + _MARGIN, y * _LAYER + _MARGIN + HEIGHT / 2) for x, y in points]
+
+    places = dict(zip(layout["nodes"], in_pixels(layout["nodes"].values()), strict=True))
+    arrows = []
+    for parent, child in edges:
+        (x, y), (u, v) = places[parent], places[child]
+        sign = 1 if v > y else -1
+        bends = in_pixels(layout["bends"][parent, child])
+        arrows.append([(x, y + sign * HEIGHT / 2), *bends, (u, v - sign * (HEIGHT / 2 + 2))])
+    boxes = {name: (x, y, widths[name]) for name, (x, y) in places.items()}
+    width = max(x + of_box / 2 for x, _, of_box in boxes.values()) + _MARGIN
+    return boxes, arrows, width, max(y for _, y in places.values()) + HEIGHT / 2 + _MARGIN
+
+
 def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:
     """Return a graph in layers as an SVG element; one with more than 60 nodes as a sentence that says so."""
     if len(names) > MOST_NODES:
         return f"<p>The drawing is left out: it would have {len(names)} nodes, more than {MOST_NODES}.</p>"
     labels = {name: shortened(name) for name in names}
-    widths = {name: text_width(label) + PADDING for name, label in labels.items()}
-    layout = network_layout(names, edges, widths=widths, gap=GAP)
-    places = {name: (x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for name, (x, y) in layout["nodes"].items()}
-    width = max(places[name][0] + widths[name] / 2 for name in names) + MARGIN
-    height = max(y for _, y in places.values()) + HEIGHT / 2 + MARGIN
-    lines = []
-    for parent, child in edges:
-        bends = [(x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for x, y in layout["bends"][parent, child]]
-        (x, y), (u, v) = places[parent], places[child]
-        sign = 1 if v > y else -1
-        points = [(x, y + sign * HEIGHT / 2), *bends, (u, v - sign * (HEIGHT / 2 + 2))]
-        lines.append(
-            f'<path d="{_path(points)}" fill="none" stroke="#0072b2" marker-end="url(#gomea-bn-arrow)"/>'
-        )
+    places, arrows, width, height = layers_of(labels, edges)
+    lines = [
+        f'<path d="{_path(points)}" fill="none" stroke="#0072b2" marker-end="url(#gomea-bn-arrow)"/>'
+        for points in arrows
+    ]
     boxes = [
-        f'<g><title>{escape(name)}</title><rect x="{x - widths[name] / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
-        f'width="{widths[name]:.1f}" height="{HEIGHT}" rx="5" fill="#fff" stroke="#555"/>'
+        f'<g><title>{escape(name)}</title><rect x="{x - of_box / 2:.1f}" y="{y - HEIGHT / 2:.1f}" '
+        f'width="{of_box:.1f}" height="{HEIGHT}" rx="5" fill="#fff" stroke="#555"/>'
         f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="12.5" fill="#111">'
         f"{escape(labels[name])}</text></g>"
-        for name, (x, y) in places.items()
+        for name, (x, y, of_box) in places.items()
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn.data.dates import name_in_words
-from gomea_bn.plots.html import GAP, HEIGHT, LAYER, MARGIN, PADDING, shortened
-from gomea_bn.plots.network_layout import network_layout
-from gomea_bn.texts import text_width
+from gomea_bn.plots.html import HEIGHT, layers_of, shortened
 
 # pixels of a drawing as wide as a phone
 _WIDTH, _LABEL, _NUMBERS = 380, 112, 92
@@ -295,25 +293,15 @@ def graph_svg(
     """Return a graph in layers, with arrows as thick as what they tell; names that no edge joins are left out."""
     joined = [name for name in names if any(name in edge for edge in edges)]
     labels = {name: shortened(name_in_words(name), 24) for name in joined}
-    widths = {name: text_width(label) + PADDING for name, label in labels.items()}
-    layout = network_layout(joined, list(edges), widths=widths, gap=GAP)
-    places = {name: (x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for name, (x, y) in layout["nodes"].items()}
-    width = max(places[name][0] + widths[name] / 2 for name in joined) + MARGIN
-    height = max(y for _, y in places.values()) + HEIGHT / 2 + MARGIN
+    places, arrows, width, height = layers_of(labels, list(edges))
     most = max(edges.values())
     parts = [_HEADS]
-    for (parent, child), telling in edges.items():
-        bends = [(x + MARGIN, y * LAYER + MARGIN + HEIGHT / 2) for x, y in layout["bends"][parent, child]]
-        (x, y), (u, v) = places[parent], places[child]
-        sign = 1 if v > y else -1
-        points = [(x, y + sign * HEIGHT / 2), *bends, (u, v - sign * (HEIGHT / 2 + 2))]
+    for ((parent, child), telling), points in zip(edges.items(), arrows, strict=True):
         path = "".join(f"{'L' if k else 'M'}{a:.1f} {b:.1f}" for k, (a, b) in enumerate(points))
         parts.append(
             f'<path class="arrow" stroke-width="{_arrow_width(telling, most):.1f}" '
             f'marker-end="url(#head)" d="{path}">'
             f"<title>{escape(f'{parent} → {child}: {telling:.3f} bits')}</title></path>"
         )
-    parts += [
-        _box(*places[name], widths[name], name, "box outcome" if name == marked else "box") for name in joined
-    ]
+    parts += [_box(*places[name], name, "box outcome" if name == marked else "box") for name in joined]
     return _svg(width, height, title, parts)
