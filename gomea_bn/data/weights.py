@@ -46,6 +46,24 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
     return checked
 
 
+def refuse_groups(table: Table) -> None:
+    """Raise `GomeaBnError` for a table with groups, whose rows a user gives weights."""
+    if table.groups is not None:
+        raise GomeaBnError(
+            [Option("sample_weight"), " and ", Option("groups"), " both decide how rows count."],
+            ["leave one of them out"],
+        )
+
+
+def weights_of_rows(table: Table, weights: ArrayLike) -> NDArray[np.float64]:
+    """Return weights of the rows of a table, float64 (n_rows,), given those of all rows of its source.
+
+    Raises `GomeaBnError` for weights that are not finite numbers from 0 on with some above 0.
+    """
+    of_source = checked_weights(weights, table.n_rows + len(table.dropped_rows))
+    return np.delete(of_source, list(table.dropped_rows))
+
+
 def weighted_table(table: Table, weights: ArrayLike) -> Table:
     """Return the table, then `weighted`, of the rows to search in place of those of a table with weights.
 
@@ -70,8 +88,7 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
         For weights that are not finite numbers from 0 on with some above 0, and for frequencies of more than 50 million
         rows.
     """
-    n_source = table.n_rows + len(table.dropped_rows)
-    of_rows = np.delete(checked_weights(weights, n_source), list(table.dropped_rows))
+    of_rows = weights_of_rows(table, weights)
     if not of_rows.any():
         raise GomeaBnError([Option("sample_weight"), " is 0 in all rows that have no missing value."])
     are_frequencies = bool((of_rows == np.floor(of_rows)).all())

@@ -175,13 +175,9 @@ def table_to_learn(
         source, kinds=kinds, missing=missing, max_levels=max_levels, groups=groups, duration=duration
     )
     if sample_weight is not None:
-        from gomea_bn.data.weights import weighted_table
+        from gomea_bn.data.weights import refuse_groups, weighted_table
 
-        if table.groups is not None:
-            raise GomeaBnError(
-                [Option("sample_weight"), " and ", Option("groups"), " both decide how rows count."],
-                ["leave one of them out"],
-            )
+        refuse_groups(table)
         table = weighted_table(table, sample_weight)
     table = with_outcome(table, target, duration, horizon)
     # before rows are drawn, whose numbers are not those of the table

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
-from gomea_bn.data.weights import checked_weights, weighted_table
+from gomea_bn.data.weights import refuse_groups, weighted_table, weights_of_rows
 from gomea_bn.discretization.proposals import PROPOSERS
 from gomea_bn.errors import (
     GomeaBnError,
@@ -131,13 +131,8 @@ def cross_validate(
     options |= {"kinds": None, "groups": None}
     weights = np.ones(table.n_rows)
     if sample_weight is not None:
-        if table.groups is not None:
-            raise GomeaBnError(
-                [Option("sample_weight"), " and ", Option("groups"), " both decide how rows count."],
-                ["leave one of them out"],
-            )
-        of_source = checked_weights(sample_weight, table.n_rows + len(table.dropped_rows))
-        weights = np.delete(of_source, list(table.dropped_rows))
+        refuse_groups(table)
+        weights = weights_of_rows(table, sample_weight)
         table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0]
     if target is not None:
         names = spellings(table.names)
