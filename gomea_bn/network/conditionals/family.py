@@ -245,7 +245,7 @@ class Family:
         for weight, density in self._members[1:]:
             total = min(total + weight, 1.0)
             rows = np.flatnonzero(generator.random(n) < weight / total)
-            of_rows = values.some(rows, (*density.parents, *density.groups))
+            of_rows = values.some(rows, density.members)
             drawn[rows] = density.draw(of_rows, len(rows), generator)
         return drawn
 

@@ -373,10 +373,6 @@ class FamilyEffects(OnScale):
         return SumOfTerms(*of_terms) if self.width_terms.n_terms else None
 
     @cached_property
-    def _members(self) -> tuple[str, ...]:
-        return *self.parents, *self.groups
-
-    @cached_property
     def _of_noise(self) -> set[str]:
         """Parents that scales and degrees of freedom depend on."""
         of_widths = (f.of for f in (*self.width_terms.functions, *self.width_terms.factors))
@@ -387,8 +383,8 @@ class FamilyEffects(OnScale):
         """Return the log density on the scale, and its relative error where values are middles of cells, or None."""
         z = values.positions(self.name, self.scale)
         means, scales, freedom = self._at(values)
-        moves = values.vary(self._members)
-        log_range = None if moves else values.made_of(self._members, (self, "range"), self._log_range)
+        moves = values.vary(self.members)
+        log_range = None if moves else values.made_of(self.members, (self, "range"), self._log_range)
         if (bounds := values.bounds()) is None:
             moved = self._spread_at(values)
             if (own := self.own_ends(values)) is not None:

@@ -235,15 +235,11 @@ class FamilyOdds(Fitted):
         """Density without odds."""
         return Family(self.name, self.stack, self.facts)
 
-    @cached_property
-    def _members(self) -> tuple[str, ...]:
-        return *self.parents, *self.groups
-
     def log_density(
         self, values: Columns, along: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], Any]:
         """Return the log density, and its relative error where values are the middles of cells, or None."""
-        log_odds, norms = values.made_of(self._members, (self, "odds"), self._odds_and_norms)
+        log_odds, norms = values.made_of(self.members, (self, "odds"), self._odds_and_norms)
         codes = np.asarray(values.codes(self.name, self.cuts)).astype(np.int64)
         shape = np.broadcast_shapes(codes.shape, log_odds.shape[:-1])
         of_cells = np.broadcast_to(log_odds, (*shape, log_odds.shape[-1]))
@@ -285,7 +281,7 @@ class FamilyOdds(Fitted):
         left = np.flatnonzero(moves)
         lacking = np.maximum(after[left] - before[left], LEAST_PROBABILITY)
         codes = _drawn_cells(lacking / lacking.sum(axis=1, keepdims=True), generator)
-        members = self._members
+        members = self.members
         for n_proposals in _PROPOSALS:
             if not len(left):
                 break
@@ -335,20 +331,6 @@ class FamilyOdds(Fitted):
     def breaks(self, values: Columns) -> NDArray[np.float64]:
         """Return numbers between which the density is drawn as lines, float64 (n,)."""
         return np.union1d(self._family.breaks(values), self.jumps(self.name))
-
-    def pieces(
-        self, breaks: NDArray[np.float64], values: Columns
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
-        left = self.of_points(np.nextafter(breaks[:-1], np.inf), values)
-        return left, self.of_points(np.nextafter(breaks[1:], -np.inf), values)
-
-    def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
-        members = self._members
-        of_rows = {name: np.atleast_1d(values[name])[:, None] for name in members}
-        logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
-        return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
 
     @property
     def _n_cells(self) -> int:

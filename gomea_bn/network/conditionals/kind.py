@@ -163,6 +163,11 @@ class Fitted:
     name: str
     facts: ColumnFacts
 
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """All parents, continuous ones first."""
+        return *self.parents, *self.groups
+
     @property
     def counts_cells(self) -> bool:
         """Whether it holds probabilities of cells, by the rows in them, and no function of numbers."""
@@ -382,11 +387,15 @@ class Fitted:
         self, breaks: NDArray[np.float64], values: Columns
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean density over rows at the left and right ends of pieces between breaks, (n_pieces,) each."""
-        raise NotImplementedError
+        # on their inner sides
+        left = self.of_points(np.nextafter(breaks[:-1], np.inf), values)
+        return left, self.of_points(np.nextafter(breaks[1:], -np.inf), values)
 
     def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        """Return the mean probabilities of point masses over rows of the parents, float64 (n_points,)."""
-        raise NotImplementedError
+        """Return the mean over rows of the probabilities of point masses, and of the densities of other numbers."""
+        of_rows = {name: np.atleast_1d(values[name])[:, None] for name in self.members}
+        logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
+        return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
 
 
 class OnScale(Fitted):
@@ -461,20 +470,6 @@ class OnScale(Fitted):
     def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return centres and scales of the densities around lines, for drawing, float64 (n,)."""
         raise NotImplementedError
-
-    def pieces(
-        self, breaks: NDArray[np.float64], values: Columns
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean density over rows next to the ends of pieces, on their inner sides."""
-        left = self.of_points(np.nextafter(breaks[:-1], np.inf), values)
-        return left, self.of_points(np.nextafter(breaks[1:], -np.inf), values)
-
-    def of_points(self, points: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
-        """Return the mean over rows of the probabilities of point masses, and of the densities of other numbers."""
-        members = {name: values[name] for name in (*self.parents, *self.groups)}
-        of_rows = {name: np.atleast_1d(column)[:, None] for name, column in members.items()}
-        logs, _ = self.log_density(Columns({**of_rows, self.name: points}))
-        return np.asarray(np.exp(logs).reshape(-1, len(points)).mean(axis=0))
 
     def breaks(self, values: Columns) -> NDArray[np.float64]:
         """Return numbers over the whole range, and about as many around some centres, float64 (n,)."""
