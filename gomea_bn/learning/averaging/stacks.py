@@ -62,9 +62,9 @@ def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[
     The first member is the one that the score chose; see `best_choice`.
     """
     numbers = [member.fitted.n_parameters for member in members]
-    chosen, weight, left_out = best_choice(numbers, [member.left_out for member in members], price)
-    fitted = [members[k].fitted for k in chosen]
-    return Stack.of(*fitted) if len(fitted) == 1 else Stack.of(*fitted, weight), left_out
+    (first, *more), weight, left_out = best_choice(numbers, [member.left_out for member in members], price)
+    further = members[more[0]].fitted if more else None
+    return Stack.of(members[first].fitted, further, weight), left_out
 
 
 def best_choice(
