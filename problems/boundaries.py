@@ -185,9 +185,7 @@ class BoundaryProblem(RealProblem):
         """Return the objective, shape (1,), and the violation of a genotype."""
         cuts = self.cut_points(genotype)
         variables = [
-            replace(variable, policies=(Policy(cuts[v], variable.policies[0].chosen),))
-            if v in cuts
-            else variable
+            variable.with_policies([Policy(cuts[v], variable.policies[0].chosen)]) if v in cuts else variable
             for v, variable in enumerate(self.variables)
         ]
         scorer = FamilyScorer(variables, self.method, self.rule)

@@ -425,7 +425,7 @@ class FamilyScorer:
         cost must not change in any but this one.
         """
         variables = [
-            replace(variable, policies=(Policy(cuts[v]),)) if v in cuts and self.grows[v] else variable
+            variable.with_policies([Policy(cuts[v])]) if v in cuts and self.grows[v] else variable
             for v, variable in enumerate(self.variables)
         ]
         other = FamilyScorer(variables, self.method, self.rule, curves=self.rows.curves)

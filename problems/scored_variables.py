@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +33,12 @@ class ScoredVariable:
     def ranks(self) -> CutColumn:
         """A continuous column sorted once."""
         return CutColumn.of_values(np.asarray(self.values, np.float64))
+
+    def with_policies(self, policies: Iterable[Policy]) -> ScoredVariable:
+        """Return a continuous column with another library; both are sorted once."""
+        other = replace(self, policies=tuple(policies))
+        vars(other)["ranks"] = self.ranks
+        return other
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:

@@ -50,14 +50,13 @@ def _set_parts(
 
     The values follow de Boor's recursion ("On calculating with B-splines", 1972).
     """
-    low, high = 0, len(knots)
-    while low < high:
-        middle = (low + high) // 2
-        if place < knots[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    interval = min(max(low - 1, degree), len(knots) - degree - 2)
+    # without branches, which the processor cannot predict
+    interval, n_left = 0, len(knots)
+    while n_left > 1:
+        half = n_left // 2
+        interval += half if knots[interval + half] <= place else 0
+        n_left -= half
+    interval = min(max(interval, degree), len(knots) - degree - 2)
     parts[0] = 1.0
     for order in range(1, degree + 1):
         for k in range(order):

@@ -386,9 +386,7 @@ def with_cuts(
 ) -> list[ScoredVariable]:
     """Return the variables with further cuts, by position, in their libraries."""
     return [
-        replace(variable, policies=merged_library(variable.policies, proposed[v]))
-        if v in proposed
-        else variable
+        variable.with_policies(merged_library(variable.policies, proposed[v])) if v in proposed else variable
         for v, variable in enumerate(variables)
     ]
 

@@ -27,7 +27,7 @@ from gomea_bn.learning.averaging.line_scales import (
     log_steps,
 )
 from gomea_bn.learning.averaging.odds_fit import odds_of_families
-from gomea_bn.learning.averaging.stacks import LEAST_GAIN, Member, best_stack
+from gomea_bn.learning.averaging.stacks import Member, best_choice, best_stack
 from gomea_bn.learning.averaging.target_fit import (
     TargetRules,
     chosen_parents,
@@ -902,16 +902,14 @@ class Averaging:
     ) -> Iterator[Member]:
         """Yield the mixtures of lines of a column on its probability scale and in its own units that may pay.
 
-        Of many rows, some decide on which of the scales there is a mixture. One that adds nothing to the best stack of
-        the members so far, whatever its weight, is not fitted to all rows.
+        Of many rows, some decide on which of the scales there is a mixture. One that would not be chosen next to the
+        members so far is not fitted to all rows.
         """
-        from gomea_bn.learning.averaging.mixture_fit import gain_next_to, gain_of_some_rows, judged_mixture
+        from gomea_bn.learning.averaging.mixture_fit import gain_of_some_rows, judged_mixture
 
-        stack, known = best_stack(members, price)
-        n_further = sum(fitted.n_parameters for _, fitted in stack.members) - members[0].fitted.n_parameters
-        # another choice need not pay for what the best one so far has paid for
-        least = LEAST_GAIN - price * max(n_further, 0.0)
-
+        numbers = [member.fitted.n_parameters for member in members]
+        of_members = [member.left_out for member in members]
+        _, _, known = best_choice(numbers, of_members, price)
         parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         scales: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
@@ -925,7 +923,8 @@ class Averaging:
             judged = judged_mixture(rows, price) if gain == most else None
             if judged is None or repeated.gain(logs := judged.left_out + slope):
                 continue
-            if gain_next_to(known, logs) > least:
+            chosen, _, _ = best_choice([*numbers, judged.n_parameters], [*of_members, logs], price)
+            if len(members) in chosen:
                 family = FamilyMixture(parents, discrete, *judged.fitted(rows), bool(in_units))
                 yield Member(family, logs)
 

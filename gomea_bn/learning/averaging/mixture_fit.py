@@ -92,14 +92,10 @@ def gain_of_some_rows(rows: LineRows, known: NDArray[np.float64], price: float) 
     few = judged_mixture(rows.some(some), price * n_checked / n_rows)
     if few is None:
         return None
-    gain = gain_next_to(known[some], few.left_out) / n_checked
+    weight = mixture_weight(known[some], few.left_out)
+    gain = mixture_gain(known[some], few.left_out, weight) / n_checked
     gain -= few.n_parameters * price / n_rows
     return gain if gain >= -_MOST_LOSS else None
-
-
-def gain_next_to(known: NDArray[np.float64], left_out: NDArray[np.float64]) -> float:
-    """Return what a density gains next to a known one at its best weight, in nats of all left-out rows."""
-    return mixture_gain(known, left_out, mixture_weight(known, left_out))
 
 
 def judged_mixture(rows: LineRows, price: float) -> JudgedMixture | None:

@@ -59,27 +59,41 @@ def mixture_gain(first: NDArray[np.float64], second: NDArray[np.float64], weight
 def best_stack(members: Sequence[Member], price: float) -> tuple[Stack, NDArray[np.float64]]:
     """Return one or two members with their weights, and the log density of left-out rows, float64 (n_rows,).
 
-    The first member is the one that the score chose. Another choice must gain more than 2 nats of all rows, and the
-    price, in nats, of every number that it has beyond those of the first.
+    The first member is the one that the score chose; see `best_choice`.
     """
-    first = members[0]
-    best, left_out, gain = Stack.of(first.fitted), first.left_out, 0.0
-    n_numbers, base = first.fitted.n_parameters, first.left_out
-    for one in members[1:]:
-        further = price * max(one.fitted.n_parameters - n_numbers, 0.0)
-        of_one = _difference(one.left_out, base) - further
+    numbers = [member.fitted.n_parameters for member in members]
+    (first, *more), weight, left_out = best_choice(numbers, [member.left_out for member in members], price)
+    further = members[more[0]].fitted if more else None
+    return Stack.of(members[first].fitted, further, weight), left_out
+
+
+def best_choice(
+    numbers: Sequence[float], logs: Sequence[NDArray[np.float64]], price: float
+) -> tuple[tuple[int, ...], float, NDArray[np.float64]]:
+    """Return which one or two of some members to take, the weight of the second, and their left-out log density.
+
+    Another choice than the first member must gain more than 2 nats of all rows, and the price, in nats, of every number
+    that it has beyond those of the first. `numbers` are how many a member has, and `logs`, float64 (n_rows,), the log
+    densities of rows that are left out of it.
+    """
+    base, n_numbers = logs[0], numbers[0]
+    best: tuple[int, ...] = (0,)
+    of_best, left_out, gain = 0.0, base, 0.0
+    for one in range(1, len(logs)):
+        further = price * max(numbers[one] - n_numbers, 0.0)
+        of_one = _difference(logs[one], base) - further
         if of_one > gain + LEAST_GAIN:
-            best, left_out, gain = Stack.of(one.fitted), one.left_out, of_one
-    for one, other in combinations(members, 2):
-        weight = mixture_weight(one.left_out, other.left_out)
+            best, left_out, gain = (one,), logs[one], of_one
+    for one, other in combinations(range(len(logs)), 2):
+        weight = mixture_weight(logs[one], logs[other])
         if not 0 < weight < 1:
             continue
-        logs = log_mixture(one.left_out, other.left_out, weight)
-        n_both = one.fitted.n_parameters + other.fitted.n_parameters
-        of_both = _difference(logs, base) - price * max(n_both - n_numbers, 0.0)
+        together = log_mixture(logs[one], logs[other], weight)
+        n_both = numbers[one] + numbers[other]
+        of_both = _difference(together, base) - price * max(n_both - n_numbers, 0.0)
         if of_both > gain + LEAST_GAIN:
-            best, left_out, gain = Stack.of(one.fitted, other.fitted, weight), logs, of_both
-    return best, left_out
+            best, of_best, left_out, gain = (one, other), weight, together, of_both
+    return best, of_best, left_out
 
 
 def _difference(logs: NDArray[np.float64], base: NDArray[np.float64]) -> float:

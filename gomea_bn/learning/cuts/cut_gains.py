@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -57,7 +56,7 @@ def cut_gains(
     for v, cuts in session.network_cuts.items():
         chosen = variables[v].policies[0].chosen
         merged = (Policy(np.delete(cuts, position), chosen) for position in range(len(cuts)))
-        variables[v] = replace(variables[v], policies=(Policy(cuts, chosen), *merged))
+        variables[v] = variables[v].with_policies([Policy(cuts, chosen), *merged])
     scorer = FamilyScorer(variables, session.method, session.rule)
 
     def gains_of(v: int) -> NDArray[np.float64]:

@@ -85,6 +85,8 @@ _SHARE_OF_TIME = 0.25
 _MOST_PASSES = 3
 # rows beyond which grids of cuts are coarser, the cells of these, and what a change or a finer grid has to gain a row
 _FEW_ROWS, _N_CELLS, _WORTHWHILE_GAIN_OF_ROW = 5_000, 32, 2e-5
+# columns beyond which grids of few rows are coarser, and their cells
+_FEW_COLUMNS, _CELLS_OF_FEW_ROWS = 8, 48
 # most bins of a column in a family with curves, so that people can read its table
 _MOST_BINS = 6
 # most cells of the table of all parents of a column that follows curves, unless two bins a column exceed it
@@ -280,6 +282,10 @@ class _ShownCuts:
         self.movable = tables.priced_variables
         n_rows = tables.scorer.n_rows
         self._least_gain = _WORTHWHILE_GAIN_OF_ROW * n_rows if n_rows > _FEW_ROWS else 0.0
+        self._cells_of_grid = _N_CELLS
+        if n_rows <= _FEW_ROWS:
+            is_wide = tables.n_nodes > _FEW_COLUMNS
+            self._cells_of_grid = _CELLS_OF_FEW_ROWS if is_wide else self._pricing.n_cells
         members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
         self._in_curves = members & set(self.movable)
         self._policies = [0] * tables.n_nodes
@@ -424,8 +430,9 @@ class _ShownCuts:
         limits = self._pricing.limits
         most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
         limits = replace(limits, min_bins=least_bins, max_bins=most_bins)
-        n_cells = _N_CELLS if self.tables.scorer.n_rows > _FEW_ROWS else self._pricing.n_cells
-        return problem.optimal(limits, n_cells=n_cells, incumbent=self.cuts[v], least_gain=self._least_gain)
+        return problem.optimal(
+            limits, n_cells=self._cells_of_grid, incumbent=self.cuts[v], least_gain=self._least_gain
+        )
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
         return CutProblem.of_rows(

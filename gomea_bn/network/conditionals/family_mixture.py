@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import erfc, sqrt
+from math import erfc, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,10 @@ _FARTHEST_EXPONENT = 25.0
 _ROWS_OF_BLOCK = 128
 _LEAST_LOG = -700.0
 _ROOT_HALF = sqrt(0.5)
+# the probability of a standard normal number beyond it is less than rounding of 1
+_FARTHEST = 8.5
+# a line inside the range has more than a third of its noise there, if that is narrower than half of the range
+_LOG_THREE, _LOG_LEAST_MASS = log(3.0), log(LEAST_MASS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,7 +456,7 @@ def log_mixture_of_lines(
     components, in the mean over these, and 0 without cells.
     """
     n, d = parents.shape
-    result, bends, gates = np.empty(n), np.zeros(n), np.empty(len(components.scales))
+    result, bends, work = np.empty(n), np.zeros(n), np.empty((5, len(components.scales)))
     if points is None:
         points = PointEnds(np.zeros(0, np.bool_), np.empty(0), np.empty(0))
     own_widths, widths = (np.empty(0), np.empty((0, d))) if spread is None else spread
@@ -472,7 +476,7 @@ def log_mixture_of_lines(
         highs,
         own_widths,
         widths,
-        gates,
+        work,
         result,
         bends,
     )
@@ -575,6 +579,13 @@ def _below(t: float) -> float:
 
 
 @kernel
+def _mass_between(first: float, last: float) -> float:
+    """Return P(first < T <= last) of the standard normal distribution; ends beyond 8.5 leave no more than rounding."""
+    before = _below(first) if first > -_FARTHEST else 0.0
+    return (_below(last) if last < _FARTHEST else 1.0) - before
+
+
+@kernel
 def _line_at(coefficients: NDArray[np.float64], parents: NDArray[np.float64], row: int, k: int) -> float:
     """Return the place of the line of a component at the parents of a row."""
     mean = coefficients[k, 0]
@@ -605,12 +616,15 @@ def _fill_logs(
     components: Components, z: NDArray[np.float64], parents: NDArray[np.float64], groups: NDArray[np.int64],
     low: float, high: float,
     is_point: NDArray[np.bool_], point_lows: NDArray[np.float64], point_highs: NDArray[np.float64],
-    own_widths: NDArray[np.float64], widths: NDArray[np.float64], gates: NDArray[np.float64],
+    own_widths: NDArray[np.float64], widths: NDArray[np.float64], work: NDArray[np.float64],
     result: NDArray[np.float64], bends: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Write the log densities and the squares of widths of `log_mixture_of_lines`."""
+    """Write the log densities and the squares of widths of `log_mixture_of_lines`, with room (5, n_components)."""
     n, d = components.centres.shape
     coefficients, factors, scales = components.coefficients, components.factors, components.scales
+    gates, owns, means, spreads, log_scales = work[0], work[1], work[2], work[3], work[4]
+    for k in range(n):
+        log_scales[k] = np.log(scales[k])
     for row in range(len(z)):
         total = _log_sum(gates, _gates(components, parents, row, groups[row], gates))
         has_points = len(is_point) > 0 and is_point[row]
@@ -618,17 +632,32 @@ def _fill_logs(
         most = -np.inf
         for k in range(n):
             mean = min(max(_line_at(coefficients, parents, row, k), low), high)
-            scale = _scale_over_cell(components, widths, row, k, own_widths[row] if has_cells else 0.0)
-            mass = max(_below((high - mean) / scale) - _below((low - mean) / scale), LEAST_MASS)
+            means[k], spreads[k] = mean, scales[k]
+            if has_cells:
+                spreads[k] = _scale_over_cell(components, widths, row, k, own_widths[row])
+            scale = spreads[k]
             if has_points:
                 first, last = (point_lows[row] - mean) / scale, (point_highs[row] - mean) / scale
                 # by the tail that keeps its digits
                 inside = _below(last) - _below(first) if first < 0 else _below(-first) - _below(-last)
-                own = np.log(max(inside, LEAST_PROBABILITY))
+                owns[k] = np.log(max(inside, LEAST_PROBABILITY))
             else:
                 t = (z[row] - mean) / scale
-                own = -0.5 * t * t - np.log(scale) - HALF_LOG_TWO_PI
-            gates[k] += own - np.log(mass)
+                of_scale = np.log(scale) if has_cells else log_scales[k]
+                owns[k] = -0.5 * t * t - of_scale - HALF_LOG_TWO_PI
+            most = max(most, gates[k] + owns[k])
+        least = most - _FARTHEST_EXPONENT
+        most = -np.inf
+        for k in range(n):
+            of_mass = _LOG_THREE if 2.0 * spreads[k] < high - low else -_LOG_LEAST_MASS
+            if gates[k] + owns[k] + of_mass < least:
+                # such a component is as good as nothing, whatever part of it lies in the range
+                gates[k] = -np.inf
+                continue
+            mass = max(
+                _mass_between((low - means[k]) / spreads[k], (high - means[k]) / spreads[k]), LEAST_MASS
+            )
+            gates[k] += owns[k] - (np.log(mass) if mass < 1.0 else 0.0)
             most = max(most, gates[k])
         result[row] = _log_sum(gates, most) - total
         if has_cells:

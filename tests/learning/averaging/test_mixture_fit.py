@@ -71,7 +71,9 @@ def test_lines_noise_and_copies_of_rows_make_no_mixture(seed: int, n: int, slope
     assert (line is not None) >= (slope == copies == 1)
 
 
-def test_a_mixture_that_adds_nothing_is_not_fitted_to_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mixture_that_is_not_worth_its_numbers_is_not_fitted_to_all_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fitted: list[int] = []
     of_all = JudgedMixture.fitted
 
@@ -83,6 +85,10 @@ def test_a_mixture_that_adds_nothing_is_not_fitted_to_all_rows(monkeypatch: pyte
     generator = np.random.default_rng(3)
     x, noise = generator.normal(size=(2, 1500))
     two_columns(np.sin(2 * x) + 0.3 * noise, x)
+    assert not fitted
+    # sixteen components gain, but less than a nat for each of their numbers
+    fast, of_fast = np.random.default_rng(4).normal(size=(2, 1500))
+    two_columns(np.sin(3 * fast) + 0.5 * of_fast, fast)
     assert not fitted
     two_columns(np.where(noise > 0, x, -x) + 0.3 * noise, x)
     assert fitted
