@@ -272,7 +272,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
-    from gomea_bn.network.conditionals.student import below_student
+    from gomea_bn.network.conditionals.student import below_student, student_cells, student_quantiles
     from gomea_bn.problems.splines import spline_design, spline_values
 
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
@@ -287,9 +287,9 @@ def _shape_and_average(problem: StructureProblem) -> None:
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
     knots = np.repeat([0.0, 1.0], 2)
     spline_values(knots, spline_design(knots, 1, values)[:2], 1, values)
-    # rows of one number of degrees of freedom, and of several
-    below_student(np.array([3.0]), values)
-    below_student(np.array([3.0, 4.0]), values[:2])
+    below_student(3.0, values)
+    student_quantiles(3.0, values)
+    student_cells(values[:2], values, 1.0, 3.0)
     smoothed_and_left_out(np.ones((2, 2)))
 
 

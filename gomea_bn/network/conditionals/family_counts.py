@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
@@ -24,8 +23,8 @@ from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
-from gomea_bn.problems.counts import log_probabilities_of_counts
 from gomea_bn.problems.cuts.shape import RESERVE
+from gomea_bn.runtime.jit import kernel
 
 # by how much the logarithm of a mean may change in a step
 _MOST_MOVED = 5.0
@@ -242,6 +241,9 @@ class _OfCounts(ScaledDensity):
         low, high = self._support
         first = max(np.floor(low + 0.5), 0.0)
         self._numbers = np.arange(first, max(np.ceil(high - 0.5), first) + 1)
+        before = self._numbers[:-1]
+        # the probability of a number as a multiple of that of the one before it, for a rate of 1
+        self._growths = (1.0 if counts.size == np.inf else before + counts.size) / (before + 1.0)
         self._edges = np.concatenate([[low], self._numbers[1:] - 0.5, [high]])
         shape = self.scale.shape if hasattr(self.scale, "shape") else None
         points = np.empty(0) if shape is None else shape.point_values
@@ -317,8 +319,11 @@ class _OfCounts(ScaledDensity):
     def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
         """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
         if not moved:
-            of_steps = log_probabilities_of_counts(self._numbers, logs[..., None], self._size)
-            return np.asarray(scipy.special.softmax(of_steps, axis=-1))
+            means = np.exp(np.ravel(logs))
+            rates = means if self._size == np.inf else means / (means + self._size)
+            result = np.empty((len(means), len(self._numbers)))
+            _fill_probabilities(rates, self._growths, result)
+            return result.reshape(*np.shape(logs), len(self._numbers))
         # parents move independently
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
         parts = zip(_NODES, _SHARES, strict=True)
@@ -363,6 +368,29 @@ class _OfCounts(ScaledDensity):
         steps = self._steps(numbers)
         inside = (numbers - self._edges[steps]) / np.diff(self._edges)[steps] * self._is_spread[steps]
         return np.asarray(_taken(up_to, steps) + inside * _taken(p, steps), np.float64)
+
+
+@kernel
+def _fill_probabilities(
+    rates: NDArray[np.float64], growths: NDArray[np.float64], result: NDArray[np.float64]
+) -> int:
+    """Write the probabilities of numbers (n, n_numbers), each of which is the one before it by rate times growth."""
+    last = len(growths)
+    for i in range(len(rates)):
+        # from the most probable number on in both directions, so that nothing overflows
+        mode = 0
+        while mode < last and rates[i] * growths[mode] >= 1.0:
+            mode += 1
+        result[i, mode] = total = 1.0
+        for k in range(mode, last):
+            result[i, k + 1] = result[i, k] * rates[i] * growths[k]
+            total += result[i, k + 1]
+        for k in range(mode, 0, -1):
+            result[i, k - 1] = result[i, k] / (rates[i] * growths[k - 1])
+            total += result[i, k - 1]
+        for k in range(last + 1):
+            result[i, k] /= total
+    return 0
 
 
 def _taken(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,8 +7,9 @@ exponential families for density estimation", 1996), by a table of every parent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -270,8 +271,8 @@ class _WithOdds(Density):
         """Return the log odds of all cells, float64 (..., n_cells), and the log of what they add up to, (...)."""
         log_odds = self._log_odds(values)
         masses = self._family.masses(self._fitted.cuts, values)
-        norms = scipy.special.logsumexp(np.log(np.maximum(masses, LEAST_PROBABILITY)) + log_odds, axis=-1)
-        return log_odds, np.asarray(norms)
+        norms = np.einsum("...k,...k->...", np.maximum(masses, LEAST_PROBABILITY), np.exp(log_odds))
+        return log_odds, np.log(norms)
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         own, log_odds = self._fitted.cuts, self._log_odds(values)
@@ -366,7 +367,18 @@ class _WithOdds(Density):
 
     def _log_odds(self, values: Columns) -> NDArray[np.float64]:
         """Return the log odds of all cells, float64 (..., n_cells), of the shape that the parents broadcast to."""
+        odds = self._fitted.odds
+        varied = [one for one in odds if values.vary((one.parent,))]
         total: NDArray[np.float64] | float = 0.0
-        for one in self._fitted.odds:
-            total = total + one.logs[np.asarray(values.codes(one.parent, one.cuts)).astype(np.int64)]
+        # those of parents that are known in a row are added up once
+        for some in (varied, [one for one in odds if one not in varied]):
+            if some:
+                names, key = tuple(one.parent for one in some), (self, *some)
+                total = total + values.made_of(names, key, partial(_sum_of_odds, some))
         return np.asarray(total, np.float64)
+
+
+def _sum_of_odds(odds: Sequence[CellOdds], values: Columns) -> NDArray[np.float64]:
+    """Return the sum of log odds of all cells, float64 (..., n_cells)."""
+    parts = [one.logs[np.asarray(values.codes(one.parent, one.cuts)).astype(np.int64)] for one in odds]
+    return np.asarray(sum(parts[1:], parts[0]), np.float64)
