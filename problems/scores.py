@@ -190,7 +190,7 @@ def family_score(counts: NDArray[np.int64], rule: ScoreRule, levels: Sequence[bo
     """
     r = counts.shape[-1]
     n_configurations = counts.size // r
-    flat = np.ascontiguousarray(counts).reshape(-1)
+    flat = flat_counts(counts)
     if rule.centred and (counts.ndim > 1 or (rule.equivalent and levels[-1])):
         score = default_score(
             flat, n_configurations, float(n_configurations), r, rule, 1.0, levels[-1], all(levels)
@@ -198,6 +198,12 @@ def family_score(counts: NDArray[np.int64], rule: ScoreRule, levels: Sequence[bo
     else:
         score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
     return score - float(rule.edge_cost) * (counts.ndim - 1)
+
+
+def flat_counts(counts: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Return the counts of a table in one row: int32, for which the search has compiled its kernels, if they fit."""
+    flat = np.ascontiguousarray(counts).reshape(-1)
+    return flat.astype(np.int32) if flat.sum() <= np.iinfo(np.int32).max else flat
 
 
 @lru_cache(maxsize=2)

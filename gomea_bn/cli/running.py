@@ -275,7 +275,7 @@ def announcement(learner: Any, out: Path | None) -> str:
     most = ", ".join(f"{value:g} {unit}" for unit, value in limits.items() if value is not None)
     saved = "" if out is not None else " Nothing will be written: no --out given."
     end = f"at most {most}; " if most else "until more work finds nothing better; "
-    return f"Searching ({end}Ctrl-C keeps the best so far).{saved}"
+    return f"Searching ({end}once the columns are prepared, Ctrl-C keeps the best so far).{saved}"
 
 
 def limit(value: float) -> float | None:

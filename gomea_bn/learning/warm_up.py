@@ -190,7 +190,7 @@ def compile_densities(followers: Iterable[str]) -> None:
         compile_for(solve_family, curves, scratch, np.zeros(0, np.int64), 0, 0)
         compile_for(fit_tails, scratch.tails, 1.0)
     if LOGIT in followers:
-        compile_for(start_logit, curves.logits, scratch.logits, np.zeros((1, 3)), 0, 1, 4)
+        compile_for(start_logit, curves.logits, scratch.logits, np.zeros((1, 3)), 0, 1, 4.0)
 
 
 def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) -> float:
@@ -272,12 +272,12 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
-    from gomea_bn.network.conditionals.student import below_student
+    from gomea_bn.network.conditionals.student import below_student, student_cells, student_quantiles
     from gomea_bn.problems.splines import spline_design, spline_values
 
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
     method = scoring_method("density-bd")
-    centred_gains(np.ones(2, np.int64), 1, 2, 1.0)
+    centred_gains(np.ones(2, np.int32), 1, 2, 1.0)
     family_score(np.ones((1, 2), np.int64), score_rule(method, 2, centred=True))
     concentrations(16.0)
     values = np.random.default_rng(0).random(16)
@@ -287,9 +287,9 @@ def _shape_and_average(problem: StructureProblem) -> None:
     cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
     knots = np.repeat([0.0, 1.0], 2)
     spline_values(knots, spline_design(knots, 1, values)[:2], 1, values)
-    # rows of one number of degrees of freedom, and of several
-    below_student(np.array([3.0]), values)
-    below_student(np.array([3.0, 4.0]), values[:2])
+    below_student(3.0, values)
+    student_quantiles(3.0, values)
+    student_cells(values[:2], values, 1.0, 3.0)
     smoothed_and_left_out(np.ones((2, 2)))
 
 
@@ -335,5 +335,5 @@ def _fit_logit() -> None:
     scratch.cells.parameters[2, 1] = 1.0
     codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
     data = LogitData(cells, codes, levels, shares, np.ones(1, np.int64), np.zeros(1), 1.0)
-    start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4)
+    start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4.0)
     logit_gain(data, scratch, np.zeros(1, np.int64), 0, 1)

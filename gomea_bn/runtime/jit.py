@@ -115,12 +115,14 @@ _foreign_digests: set[str] = set()
 _kernels: list[KernelDispatcher] = []
 # what numba's own functions return, by themselves and the types of their arguments
 _types_of_calls: dict[tuple[Any, ...], Any] = {}
-# steps of numba for what no kernel of this package has: inner functions, functions to be written out, literal values
+# steps of numba for what no kernel of this package has: inner functions, functions to be written out, literal values,
+# expressions of whole arrays
 _UNUSED_PASSES = frozenset(
     (
         numba_typed.AnnotateTypes,
         numba_typed.DumpParforDiagnostics,
         numba_typed.InlineOverloads,
+        numba_typed.NopythonRewrites,
         numba_untyped.FindLiterallyCalls,
         numba_untyped.InlineClosureLikes,
         numba_untyped.InlineInlinables,

@@ -50,7 +50,7 @@ from gomea_bn.problems.kernels.score import (
     concentrations,
     default_score,
 )
-from gomea_bn.problems.scores import ScoringMethod, log_factorials
+from gomea_bn.problems.scores import ScoringMethod, flat_counts, log_factorials
 from gomea_bn.runtime.limits import ROUNDING
 
 N_CELLS = 400
@@ -123,11 +123,9 @@ class IntervalScore:
         """
         r, totals = counts.shape[1], counts.sum(axis=1)
         if self.centred and (len(levels) > 1 or (self._rule.equivalent and levels[-1])):
-            flat = np.ascontiguousarray(counts).reshape(-1)
             without_price = self._rule._replace(free_cells=inf)
-            return default_score(
-                flat, len(counts), n_configurations, r, without_price, 1.0, levels[-1], all(levels)
-            )
+            of_family = n_configurations, r, without_price, 1.0, levels[-1], all(levels)
+            return default_score(flat_counts(counts), len(counts), *of_family)
         cells = float(self.logs(counts).sum())
         if self.bayesian:
             return cells - float((self.logs(totals + r - 1) - self.table[r - 1]).sum())
@@ -278,7 +276,7 @@ class CutProblem:
             part = of_bins[:, first : first + table.n_cells]
             counts = part.reshape(-1, table.n_values) if table.n_values else part.T
             n_observed, r = counts.shape
-            gains[t] = centred_gains(np.ascontiguousarray(counts).reshape(-1), n_observed, r, 1.0)
+            gains[t] = centred_gains(flat_counts(counts), n_observed, r, 1.0)
             first += table.n_cells
         return gains
 

@@ -104,7 +104,7 @@ class _Fit:
             _eliminated(terms, codes, shares, rows.design.precisions),
             0,
             size,
-            len(codes),
+            float(len(codes)),
         )
         logit_gain(data, scratch, np.arange(size), 0, size)
         # the same probabilities, with positions of mean 0 and variance 1 over the rows

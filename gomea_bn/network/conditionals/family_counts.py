@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
@@ -18,8 +17,8 @@ from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms
 from gomea_bn.network.parts import WithTables
-from gomea_bn.problems.counts import log_probabilities_of_counts
 from gomea_bn.problems.cuts.shape import RESERVE
+from gomea_bn.runtime.jit import kernel
 
 # by how much the logarithm of a mean may change in a step
 _MOST_MOVED = 5.0
@@ -172,6 +171,12 @@ class FamilyCounts(OnScale):
         return np.arange(first, max(np.ceil(high - 0.5), first) + 1)
 
     @cached_property
+    def _growths(self) -> NDArray[np.float64]:
+        """The probability of a number as a multiple of that of the one before it, for a rate of 1."""
+        before = self._numbers[:-1]
+        return np.asarray((1.0 if self.size == np.inf else before + self.size) / (before + 1.0))
+
+    @cached_property
     def _edges(self) -> NDArray[np.float64]:
         """Ends of the steps around the whole numbers."""
         low, high = self.facts.support[self.name]
@@ -276,8 +281,11 @@ class FamilyCounts(OnScale):
     def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
         """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
         if not moved:
-            of_steps = log_probabilities_of_counts(self._numbers, logs[..., None], self.size)
-            return np.asarray(scipy.special.softmax(of_steps, axis=-1))
+            means = np.exp(np.ravel(logs))
+            rates = means if self.size == np.inf else means / (means + self.size)
+            result = np.empty((len(means), len(self._numbers)))
+            _fill_probabilities(rates, self._growths, result)
+            return result.reshape(*np.shape(logs), len(self._numbers))
         # parents move independently
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
         return np.asarray(
@@ -376,6 +384,29 @@ def _inside(logs: Any) -> NDArray[np.float64]:
     """Return logarithms of means in the range that counts."""
     # logarithms of means beyond these count as these
     return np.clip(np.asarray(logs, np.float64), -30.0, 20.0)
+
+
+@kernel
+def _fill_probabilities(
+    rates: NDArray[np.float64], growths: NDArray[np.float64], result: NDArray[np.float64]
+) -> int:
+    """Write the probabilities of numbers (n, n_numbers), each of which is the one before it by rate times growth."""
+    last = len(growths)
+    for i in range(len(rates)):
+        # from the most probable number on in both directions, so that nothing overflows
+        mode = 0
+        while mode < last and rates[i] * growths[mode] >= 1.0:
+            mode += 1
+        result[i, mode] = total = 1.0
+        for k in range(mode, last):
+            result[i, k + 1] = result[i, k] * rates[i] * growths[k]
+            total += result[i, k + 1]
+        for k in range(mode, 0, -1):
+            result[i, k - 1] = result[i, k] / (rates[i] * growths[k - 1])
+            total += result[i, k - 1]
+        for k in range(last + 1):
+            result[i, k] /= total
+    return 0
 
 
 def _taken(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

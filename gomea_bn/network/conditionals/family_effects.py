@@ -30,8 +30,10 @@ from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScal
 from gomea_bn.network.conditionals.student import (
     below_student,
     log_student,
+    student_cells,
     student_distribution,
     student_masses,
+    student_quantiles,
 )
 from gomea_bn.network.conditionals.terms import Functions, SumOfTerms, Terms, broken_line, indicators
 from gomea_bn.network.parts import WithTables
@@ -408,10 +410,12 @@ class FamilyEffects(OnScale):
 
     def masses_on_scale(self, ends: NDArray[np.float64], values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of cells, whose ends on the scale are given, float64 (..., n_cells)."""
-        means, scales, freedom = (np.asarray(part)[..., None] for part in self._at(values))
+        means, scales, freedom = self._at(values)
         spread = self._spread_at(values)
-        widths = None if spread is None else spread[..., None] / scales
-        below = student_distribution((ends - means) / scales, freedom, widths)
+        if spread is None or not (spread > LEAST_SPREAD * scales).any():
+            return student_cells(ends, means, scales, freedom)
+        means, scales, freedom = (np.asarray(part)[..., None] for part in (means, scales, freedom))
+        below = student_distribution((ends - means) / scales, freedom, spread[..., None] / scales)
         masses = np.maximum(np.diff(below, axis=-1), 0.0)
         total = masses.sum(axis=-1, keepdims=True)
         return np.asarray(masses / np.maximum(total, LEAST_MASS), np.float64)
@@ -422,7 +426,7 @@ class FamilyEffects(OnScale):
         low = below_student(freedom, (self.scale.low - means) / scales)
         high = below_student(freedom, (self.scale.high - means) / scales)
         shares = low + generator.random(n) * (high - low)
-        z = means + scales * scipy.special.stdtrit(freedom, shares)
+        z = means + scales * student_quantiles(freedom, shares)
         return np.asarray(np.clip(z, self.scale.low, self.scale.high), np.float64)
 
     def centres(self, values: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

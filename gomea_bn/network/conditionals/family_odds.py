@@ -7,9 +7,9 @@ exponential families for density estimation", 1996), by a table of every parent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -250,8 +250,8 @@ class FamilyOdds(Fitted):
         """Return the log odds of all cells, float64 (..., n_cells), and the log of what they add up to, (...)."""
         log_odds = self._log_odds(values)
         masses = self._family.masses(self.cuts, values)
-        norms = scipy.special.logsumexp(np.log(np.maximum(masses, LEAST_PROBABILITY)) + log_odds, axis=-1)
-        return log_odds, np.asarray(norms)
+        norms = np.einsum("...k,...k->...", np.maximum(masses, LEAST_PROBABILITY), np.exp(log_odds))
+        return log_odds, np.log(norms)
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
@@ -338,10 +338,20 @@ class FamilyOdds(Fitted):
 
     def _log_odds(self, values: Columns) -> NDArray[np.float64]:
         """Return the log odds of all cells, float64 (..., n_cells), of the shape that the parents broadcast to."""
+        varied = [one for one in self.odds if values.vary((one.parent,))]
         total: NDArray[np.float64] | float = 0.0
-        for one in self.odds:
-            total = total + one.logs[np.asarray(values.codes(one.parent, one.cuts)).astype(np.int64)]
+        # those of parents that are known in a row are added up once
+        for some in (varied, [one for one in self.odds if one not in varied]):
+            if some:
+                names, key = tuple(one.parent for one in some), (self, *some)
+                total = total + values.made_of(names, key, partial(_sum_of_odds, some))
         return np.asarray(total, np.float64)
+
+
+def _sum_of_odds(odds: Sequence[CellOdds], values: Columns) -> NDArray[np.float64]:
+    """Return the sum of log odds of all cells, float64 (..., n_cells)."""
+    parts = [one.logs[np.asarray(values.codes(one.parent, one.cuts)).astype(np.int64)] for one in odds]
+    return np.asarray(sum(parts[1:], parts[0]), np.float64)
 
 
 def tilted(logs: NDArray[np.float64], log_odds: NDArray[np.float64]) -> NDArray[np.float64]:

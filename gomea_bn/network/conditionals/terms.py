@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -301,10 +302,29 @@ class SumOfTerms:
         return values.made_of(self._names, self, self._sum)
 
     def _sum(self, values: Columns) -> Any:
-        total: Any = self._intercept
-        for curve in self._curves:
+        """Return the sums; those of parents that are known in a row are added up once."""
+        curves, products = self._curves, self._products
+        varied = [curve for curve in curves if values.vary(curve.of)]
+        of_both = [pair for pair in products if values.vary((*pair[0].of, *pair[1].of))]
+        if len(varied) == len(curves) and len(of_both) == len(products):
+            return self._added(self._intercept, curves, products, values)
+        known = [curve for curve in curves if curve not in varied]
+        of_known = [pair for pair in products if pair not in of_both]
+        names = [name for f in (*known, *(f for pair in of_known for f in pair)) for name in f.of]
+        total = values.made_of(names, (self, "known"), partial(self._added, self._intercept, known, of_known))
+        return self._added(total, varied, of_both, values)
+
+    def _added(
+        self,
+        total: Any,
+        curves: Sequence[Functions],
+        products: Sequence[tuple[Functions, Functions]],
+        values: Columns,
+    ) -> Any:
+        """Return a total with some terms added."""
+        for curve in curves:
             total = total + self._at(curve, values)[..., 0]
-        for first, second in self._products:
+        for first, second in products:
             total = total + (self._at(first, values) * self._at(second, values)).sum(axis=-1)
         return total
 

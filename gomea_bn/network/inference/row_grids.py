@@ -111,11 +111,16 @@ class RowGrid:
 
     def below(self, masses: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mass up to values, float64 (n_rows, n_values), uniform inside the cells."""
-        widths = (self.highs - self.lows)[:, None]
-        above = np.clip(values[:, :, None] - self.lows[:, None], 0.0, widths)
-        inside = np.divide(above, widths, out=np.zeros_like(above), where=widths > 0)
-        is_reached = values[:, :, None] >= self.highs[:, None]
-        return np.asarray((np.where(is_reached, 1.0, inside) * masses[:, None]).sum(axis=2))
+        up_to = np.concatenate((np.zeros((len(masses), 1)), np.cumsum(masses, axis=1)), axis=1)
+        # an empty cell may end behind the next point mass
+        highs = np.minimum.accumulate(self.highs[:, ::-1], axis=1)[:, ::-1]
+        cell = (values[:, :, None] >= highs[:, None]).sum(axis=2)
+        total = np.take_along_axis(up_to, cell, 1)
+        # the first cell that a value does not reach the end of
+        cell = np.minimum(cell, masses.shape[1] - 1)
+        low, high, mass = (np.take_along_axis(part, cell, 1) for part in (self.lows, self.highs, masses))
+        inside = np.divide(values - low, high - low, out=np.zeros_like(total), where=high > low)
+        return np.asarray(total + np.where(values < high, np.maximum(inside, 0.0) * mass, 0.0))
 
     def some(self, rows: NDArray[np.int64]) -> RowGrid:
         """Return the cells of some rows."""

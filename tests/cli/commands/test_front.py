@@ -237,7 +237,10 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
 
 
 def test_front_without_out_says_so_and_json_is_for_programs(stand_in, data):
-    assert "Nothing will be written: no --out given." in ok("front", data).stderr
+    said = ok("front", data).stderr
+    assert "Nothing will be written: no --out given." in said
+    # before that Ctrl-C ends with nothing
+    assert "once the columns are prepared, Ctrl-C keeps the best so far" in said
     result = ok("front", data, "--json", "--quiet")
     assert result.stderr == ""
     summary = json.loads(result.stdout)

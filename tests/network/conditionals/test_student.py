@@ -1,4 +1,4 @@
-"""Student's t distribution from tables: against SciPy, against the closed form, and against its own density."""
+"""Student's t distribution from tables: against SciPy, against the closed form, its inverse and its own density."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,13 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.network.conditionals.student import below_student, log_student, student_distribution
+from gomea_bn.network.conditionals.student import (
+    below_student,
+    log_student,
+    student_cells,
+    student_distribution,
+    student_quantiles,
+)
 
 
 @pytest.mark.parametrize("freedom", [0.5, 3.0, 6.0, 15.0, 151.0, 1501.0, 1e6])
@@ -19,7 +25,7 @@ def test_probabilities_are_those_of_scipy_with_all_digits_of_small_ones(freedom)
     np.testing.assert_allclose(found, expected, atol=1e-11, rtol=0)
     is_tail = (t < 0) & (expected > 1e-280)
     assert is_tail.sum() > 1_000
-    np.testing.assert_allclose(found[is_tail], expected[is_tail], rtol=1e-8)
+    np.testing.assert_allclose(found[is_tail], expected[is_tail], rtol=1e-9)
 
 
 def test_one_degree_of_freedom_has_its_closed_form():
@@ -48,3 +54,30 @@ def test_an_averaged_centre_is_the_mean_over_centres():
     centres = (centres[:-1] + centres[1:]) / 2
     expected = scipy.special.stdtr(freedom, t[:, None] - centres).mean(axis=1)
     np.testing.assert_allclose(student_distribution(t, freedom, np.full(17, 6.0)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("freedom", [0.5, 2.7, 15.0, 1501.0, 1e6])
+def test_quantiles_are_the_inverse_of_the_probabilities(freedom):
+    rng = np.random.default_rng(1)
+    shares = np.concatenate([rng.random(2_000), 10 ** rng.uniform(-100, -1, 500)])
+    found = student_quantiles(freedom, shares)
+    np.testing.assert_allclose(below_student(freedom, found), shares, rtol=1e-10)
+    # the upper half has the digits of its distance to 1
+    upper = shares[(shares > 1e-9) & (shares < 0.5)]
+    np.testing.assert_allclose(
+        student_quantiles(freedom, 1 - upper), -student_quantiles(freedom, upper), rtol=1e-6
+    )
+
+
+def test_quantiles_of_all_and_of_nothing_are_infinite():
+    found = student_quantiles(np.array([[3.0], [400.0]]), [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(found, [[-np.inf, 0, np.inf]] * 2, atol=1e-12)
+
+
+def test_cells_have_their_shares_of_the_range_between_the_outer_ends():
+    rng = np.random.default_rng(1)
+    ends = np.sort(rng.normal(size=6)) * 3
+    means, scales, freedom = rng.normal(size=(7, 1)), np.array([0.1, 2.0, 30.0]), np.array([3.0, 5.0, 3.0])
+    below = scipy.special.stdtr(freedom[..., None], (ends - means[..., None]) / scales[..., None])
+    expected = np.diff(below) / (below[..., -1:] - below[..., :1])
+    np.testing.assert_allclose(student_cells(ends, means, scales, freedom), expected, atol=1e-9)

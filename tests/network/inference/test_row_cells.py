@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyEffects, TableSet, Terms, broken_line
 from gomea_bn.network.inference import cell_engine
+from gomea_bn.network.inference.row_grids import FixedEnds
 
 SUPPORT = {"w": (-1.0, 1.0), "x": (-2.0, 2.0), "y": (-1.0, 3.0), "z": (-9.0, 9.0)}
 PARENTS: dict[str, tuple[str, ...]] = {"w": (), "x": ("w",), "y": ("x",), "z": ("w", "x")}
@@ -225,3 +226,23 @@ def test_threads_that_share_blocks_of_rows_answer_as_one_of_them_does(monkeypatc
         np.testing.assert_array_equal(network.predict(rows, "x"), whole[0])
         np.testing.assert_array_equal(network.predict_interval(rows, "x"), whole[1])
     assert set(n_blocks) == {(4, -1), (2, -1)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_masses_below_numbers_are_sums_over_the_cells_of_the_row(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = np.sort(rng.choice(np.arange(0.0, 8.0), 4, replace=False))
+    ends = FixedEnds((0.0, 8.0), np.array([2.5, 3.0]), np.empty(0), points)
+    grid = ends.grid(np.sort(rng.uniform(0, 8, (3, 6)), axis=1))
+    masses = rng.random(grid.lows.shape) * ((grid.highs > grid.lows) | grid.is_point)
+    numbers = np.concatenate([grid.highs, grid.lows, rng.uniform(-1, 9, (3, 20))], axis=1)
+    for row, (lows, highs, of_row) in enumerate(zip(grid.lows, grid.highs, masses, strict=True)):
+        expected = [
+            sum(
+                mass
+                * (1.0 if number >= high else max((number - low) / (high - low), 0.0) if high > low else 0.0)
+                for low, high, mass in zip(lows, highs, of_row, strict=True)
+            )
+            for number in numbers[row]
+        ]
+        np.testing.assert_allclose(grid.below(masses, numbers)[row], expected, atol=1e-12)

@@ -1,5 +1,6 @@
 """Tables that shrink towards their child's own distribution: independent columns stay apart, others do not."""
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -87,6 +88,14 @@ def test_the_score_is_the_column_alone_plus_a_bayes_factor_in_any_order(
     parents = [1, 0, 2]
     _, again = scores([changed[v] for v in parents], [cards[v] for v in parents], centred=True)
     assert again == pytest.approx(with_parents, abs=1e-8)
+
+
+def test_a_table_of_more_rows_than_32_bits_count_has_the_score_of_its_formula() -> None:
+    counts = np.array([[3_000_000_000, 500_000_000], [600_000_000, 4_000_000_000]])
+    rule = score_rule(scoring_method("density-bd"), 2)
+    of_rows = [math.fsum(map(math.lgamma, row + 1.0)) - math.lgamma(row.sum() + 2.0) for row in counts]
+    expected = math.fsum(of_rows) - float(rule.edge_cost)
+    assert family_score(counts, rule) == pytest.approx(expected, rel=1e-9)
 
 
 def independent(seed: int, n_rows: int) -> pd.DataFrame:
