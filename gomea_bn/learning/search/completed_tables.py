@@ -258,7 +258,7 @@ def with_completions(
         learned, _ = with_shown_cuts(of_rows, of_search, clock)
         shown = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes})
         by_tables = shown.over(completed, pseudo_count="auto", metadata=learned.record)
-        other, of_network = with_conditionals(by_tables, rows)
+        other, of_network = with_conditionals(by_tables, table if rows is complete else rows)
         if of_network < criterion:
             network, criterion = other, of_network
             result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)

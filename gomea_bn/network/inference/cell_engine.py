@@ -96,6 +96,12 @@ _DRAWS_OF_ROW = 2**12, 2**14
 # equal draws that they must be worth
 _LEAST_DRAWS = 625.0
 
+# weighted draws for each of a few draws of a row, equal draws that they must be worth, and most of a row
+_DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = 256, 32.0, 2**11
+
+# rows whose weighted draws are in memory at the same time
+_ROWS_ALIKE = 2**9
+
 _MOST_ROUNDS = 8
 
 # draws of a row whose tables would be too large
@@ -381,6 +387,17 @@ class CellEngine:
         is_unknown = evidence.codes < 0
         is_answered = np.zeros(len(evidence), np.bool_)
         hard = np.flatnonzero(self.are_hard(evidence, ()))
+        # cells of their own take as long for one draw as for thousands
+        if n_draws * _DRAWS_OF_DRAW <= _MOST_OF_FEW:
+            for rows in self._rows_alike(evidence, hard):
+                of_rows = evidence.take(rows)
+                values, logs = self._weighted_draws(of_rows, (), n_draws * _DRAWS_OF_DRAW, generator)
+                of_draws = self._chosen_draws(of_rows, values, logs, n_draws, generator)
+                is_enough = _equal_draws(logs) >= n_draws * _WORTH_OF_DRAW
+                enough = rows[is_enough]
+                drawn[enough], numbers[enough] = (of_all[is_enough] for of_all in of_draws)
+                is_answered[enough] = True
+            hard = hard[~is_answered[hard]]
         for done in self.rounds(evidence.take(hard), (), _MOST_OWN_DENSITIES):
             rows = hard[done.rows]
             drawn[rows], numbers[rows] = self._draws_of_round(done, evidence.take(rows), n_draws, generator)
@@ -394,16 +411,7 @@ class CellEngine:
             of_row = evidence.take(np.array([row]))
             values, logs, worth = self._enough_draws(of_row, (), generator)
             if worth >= _LEAST_DRAWS:
-                weights = np.exp(logs - logs.max())
-                chosen = generator.choice(len(logs), n_draws, p=weights / weights.sum())
-                drawn[row] = np.where(is_unknown[row], FREE, evidence.codes[row])
-                for name, of_column in values.items():
-                    v, of_draws = self._network.names.index(name), of_column[chosen]
-                    is_number = bool(self._continuous[v])
-                    drawn[row, :, v] = (
-                        np.searchsorted(self.network.cut_points[name], of_draws) if is_number else of_draws
-                    )
-                    numbers[row, :, v] = of_draws if is_number else np.nan
+                drawn[[row]], numbers[[row]] = self._chosen_draws(of_row, values, logs, n_draws, generator)
                 is_answered[row] = True
             elif (drawn[row] != -1).any():
                 is_answered[row] = True
@@ -748,9 +756,10 @@ class CellEngine:
         """Return the answer of a single row by weighted draws, or None if they are worth too little."""
         wanted = [] if target is None else [target]
         generator = np.random.default_rng(SEED)
-        values, logs, worth = self._enough_draws(evidence, wanted, generator)
+        of_columns, of_row, worth = self._enough_draws(evidence, wanted, generator)
         if worth < _LEAST_DRAWS:
             return None
+        values, logs = {name: drawn[0] for name, drawn in of_columns.items()}, of_row[0]
         weights = np.exp(logs - logs.max())
         log_evidence = np.array([logs.max() + np.log(weights.mean())])
         errors, weights = np.array([1 / np.sqrt(worth)]), weights / weights.sum()
@@ -780,41 +789,77 @@ class CellEngine:
     def _enough_draws(
         self, evidence: Evidence, wanted: Sequence[int], generator: np.random.Generator
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], float]:
-        """Return what `_weighted_draws` does, of as many as are enough, and how many equal draws they are worth."""
+        """Return what `_weighted_draws` does for a single row, of as many as are enough, and what they are worth."""
         worth = 0.0
         for n in _DRAWS_OF_ROW:
             if worth < 2_500.0:
                 values, logs = self._weighted_draws(evidence, wanted, n, generator)
-                worth = _equal_draws(logs)
+                worth = float(_equal_draws(logs)[0])
         return values, logs, worth
+
+    def _rows_alike(self, evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Yield some of the given rows whose known columns are the same, as many as memory has room for."""
+        masks, of_row = np.unique(evidence.codes[rows] < 0, axis=0, return_inverse=True)
+        for k in range(len(masks)):
+            alike = rows[of_row.ravel() == k]
+            yield from np.split(alike, range(_ROWS_ALIKE, len(alike), _ROWS_ALIKE))
+
+    def _chosen_draws(
+        self,
+        evidence: Evidence,
+        values: Mapping[str, NDArray[Any]],
+        logs: NDArray[np.float64],
+        n_draws: int,
+        generator: np.random.Generator,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return codes and numbers of some of the weighted draws of rows, both (n_rows, n_draws, n_variables).
+
+        A weighted draw is chosen as often as its weight says; `values` and `logs` are those of `_weighted_draws`.
+        """
+        shape = len(evidence), n_draws, len(self._families)
+        codes = np.where(evidence.codes < 0, FREE, evidence.codes)[:, None]
+        drawn, numbers = np.broadcast_to(codes, shape).astype(np.int32), np.full(shape, np.nan)
+        below = np.cumsum(_relative(logs), axis=1)
+        at = generator.random((len(evidence), n_draws)) * below[:, -1:]
+        chosen = np.stack([np.searchsorted(*of_row, side="right") for of_row in zip(below, at, strict=True)])
+        chosen = np.minimum(chosen, logs.shape[1] - 1)
+        for name, of_column in values.items():
+            v, of_draws = self._network.names.index(name), np.take_along_axis(of_column, chosen, axis=1)
+            if self._continuous[v]:
+                drawn[:, :, v] = np.searchsorted(self.network.cut_points[name], of_draws)
+                numbers[:, :, v] = of_draws
+            else:
+                drawn[:, :, v] = of_draws
+        return drawn, numbers
 
     def _weighted_draws(
         self, evidence: Evidence, wanted: Sequence[int], n: int, generator: np.random.Generator
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
-        """Return draws of the relevant unknown columns of a single row given their parents, and their log weights.
+        """Return draws of the relevant unknown columns given their parents, and their log weights, (n_rows, n).
 
-        All have the shape (n,); see `Sampler`.
+        The same columns are known in all rows; see `Sampler`.
         """
         evidence = self._with_set_values(evidence, wanted)
         batch, _ = self._batch(evidence, (), HIDDEN)
         states = batch.patterns.copy()
         states[:, [v for v in wanted if evidence.codes[0, v] < 0]] = WANTED
         relevant, is_known = self._relevant(states)[0], evidence.codes[0] >= 0
-        known = self._known(evidence)
+        known, shape = self._known(evidence), (len(evidence), n)
         names = self._network.names
-        values = {name: np.broadcast_to(known[name], n) for v, name in enumerate(names) if is_known[v]}
-        columns, logs = Columns(values), np.zeros(n)
+        values = {name: np.repeat(known[name], n) for v, name in enumerate(names) if is_known[v]}
+        columns, logs = Columns(values), np.zeros(shape)
         for v in self._order.tolist():
             name, family = names[v], self._network.families[names[v]]
             if not relevant[v]:
                 continue
             if not is_known[v]:
-                values[name] = family.draw(columns, n, generator)
+                values[name] = family.draw(columns, prod(shape), generator)
             elif is_known[self._families[v]].all():
-                logs += family.log_density(known)
+                logs += family.log_density(known)[:, None]
             else:
-                logs += family.log_density(columns)
-        return {name: values[name] for v, name in enumerate(names) if relevant[v] and not is_known[v]}, logs
+                logs += family.log_density(columns).reshape(shape)
+        is_drawn = {name: relevant[v] and not is_known[v] for v, name in enumerate(names)}
+        return {name: of.reshape(shape) for name, of in values.items() if is_drawn[name]}, logs
 
     def _over_finest(self, cells: RowCells, v: int) -> NDArray[np.float64]:
         """Return the probabilities of the finest cells under distributions of rows, float64 (n_rows, n_cells)."""
@@ -1275,9 +1320,16 @@ class _Combined(Columns):
         return of_rows.reshape(self._shapes[name])
 
 
-def _equal_draws(logs: NDArray[np.float64]) -> float:
-    """Return how many equal draws weighted ones are worth, given their log weights (n,)."""
-    if logs.max() == -np.inf:
-        return 0.0
-    weights = np.exp(logs - logs.max())
-    return float(weights.sum() ** 2 / (weights**2).sum())
+def _relative(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights over the largest of their row, (n_rows, n), given their logs; zeros where all weights are zero."""
+    largest = logs.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(logs - np.where(largest > -np.inf, largest, 0.0)))
+
+
+def _equal_draws(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many equal draws those of each row are worth, (n_rows,), given their log weights (n_rows, n)."""
+    weights = _relative(logs)
+    squares = (weights**2).sum(axis=1)
+    return np.asarray(
+        np.divide(weights.sum(axis=1) ** 2, squares, out=np.zeros(len(logs)), where=squares > 0)
+    )

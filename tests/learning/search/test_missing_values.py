@@ -540,3 +540,21 @@ def test_networks_with_more_probabilities_than_rows_are_reported():
         # tables that are computed from conditionals need no rows for each probability
         averaged = learner(density="averaged", **options).fit(rows).network_
         assert averaged.of_tables().n_parameters > 40
+
+
+def test_conditionals_of_a_search_of_complete_rows_follow_all_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    frame = pd.DataFrame({"x": x, "y": np.sin(2 * x) + 0.2 * rng.normal(size=400)})
+    frame.loc[(x > 0) & (rng.random(400) < 0.8), "y"] = np.nan
+    n_rows = []
+    average = completed_tables.average_in_time
+
+    def recorded(network, rows, *options):
+        n_rows.append(rows.n_rows)
+        return average(network, rows, *options)
+
+    monkeypatch.setattr(completed_tables, "average_in_time", recorded)
+    BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame)
+    assert len(n_rows) > 1
+    assert set(n_rows) == {400}

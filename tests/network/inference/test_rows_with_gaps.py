@@ -121,6 +121,28 @@ def test_filled_cells_are_those_of_fine_grids(network, frame):
     assert 0.8 < spread / expected < 1.25
 
 
+def test_loosely_bound_cells_are_filled_as_fine_grids_say(network, frame, monkeypatch):
+    def no_rounds(engine, evidence, *given):
+        assert not len(evidence)
+        return iter(())
+
+    # neither cells nor draws of single rows are needed
+    monkeypatch.setattr(cell_engine.CellEngine, "rounds", no_rounds)
+    row = frame.sample(1, random_state=3).astype({"k": object})
+    row["branch"] = row["x"] = np.nan
+    row[["y", "z"]] = np.nan
+    filled = network.impute(pd.concat([row] * 1500, ignore_index=True), random_state=1)
+    drawn = network.sample(40_000, random_state=2, values="numbers")
+    near = drawn[(drawn["bent"] - row["bent"].iloc[0]).abs() < 0.05]
+    near = near[near["k"].astype(int) == int(row["k"].iloc[0])]
+    assert len(near) > 200
+    for name in ("x", "branch", "z"):
+        apart = np.abs(np.quantile(filled[name], [0.1, 0.5, 0.9]) - np.quantile(near[name], [0.1, 0.5, 0.9]))
+        assert apart.max() < 0.25 * near[name].std()
+    # what is drawn together belongs together
+    assert abs(filled["x"].corr(filled["z"]) - near["x"].corr(near["z"])) < 0.02
+
+
 def test_rows_have_no_draws_of_their_own_once_it_is_late(network, frame, monkeypatch):
     monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
     monkeypatch.setattr(cell_engine, "_MOST_DIFFERENCE", 0.0)
