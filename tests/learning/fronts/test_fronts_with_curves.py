@@ -243,6 +243,14 @@ def test_files_hold_the_conditionals_of_networks_with_a_role(frame: pd.DataFrame
         assert again.network(role).conditionals is not None
     bare = next(i for i in range(len(again)) if again.network(i).conditionals is None)
     assert average_families(again.network(bare), frame, random_state=1) == front.network(bare)
+    # the folder has no rows, and knows how much the least misfit may be off
+    found, wanted = again.recommended(), front.recommended()
+    assert (found.candidate.index, found.reason, found.detail) == (
+        wanted.candidate.index,
+        wanted.reason,
+        wanted.detail,
+    )
+    assert again.thin(5).recommended().detail == wanted.detail
 
 
 def test_an_expert_a_target_and_a_misfit_in_sample_judge_tables(frame: pd.DataFrame) -> None:
