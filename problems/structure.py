@@ -207,11 +207,13 @@ class StructureProblem(CompiledProblem):
             parents[child].append((parent, policies[parent]))
         return [ScoredFamily((v, policies[v]), tuple(of_child)) for v, of_child in enumerate(parents)]
 
-    def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return by how many nats curves score every family better than its table, (n_nodes,); 0 where they do not."""
+    def follows_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Return which families are scored by curves and not by their table, (n_nodes,).
+
+        Where cells have a price, curves may be chosen that score less than the table without it.
+        """
         families = self.families(genotype)
-        scores = self.scorer.score(families)
-        return np.asarray(scores - self.scorer.table_scores(families), np.float64)
+        return np.asarray(self.scorer.score(families) != self.scorer.table_scores(families))
 
     def idle_variables(self, genotype: NDArray[np.int16]) -> list[int]:
         """Return the variables with free cuts that are in families with curves, and in no family with a table."""
@@ -219,11 +221,11 @@ class StructureProblem(CompiledProblem):
             return []
         in_curves: set[int] = set()
         in_tables: set[int] = set()
-        gains = self.curve_gains(genotype).tolist()
-        for family, gain in zip(self.families(genotype), gains, strict=True):
+        follows = self.follows_curves(genotype).tolist()
+        for family, is_curve in zip(self.families(genotype), follows, strict=True):
             if family.parents:
                 members = {family.child[0], *(parent for parent, _ in family.parents)}
-                (in_curves if gain > 0 else in_tables).update(members)
+                (in_curves if is_curve else in_tables).update(members)
         return sorted((in_curves - in_tables) & set(self.priced_variables))
 
     @property

@@ -37,30 +37,20 @@ def simplest_good_fit(
     values: NDArray[np.float64],
     names: Sequence[str],
     network: Callable[[int], DiscretizedBayesNet],
-    table: Table | None,
-    n_rows: int | None,
-    error: float | None = None,
+    error: float,
 ) -> tuple[int, str, str]:
     """Return the simplest network that fits as well as the best one up to chance, and whose answers are exact.
 
     It is given by its row, and by why to look at it first and the numbers behind it, each as a sentence. Values are
-    float64 (n_networks, n_objectives), and the misfits leave every row out of its own tables. The rows that the
-    networks were learned from, and their number, may be unknown.
+    float64 (n_networks, n_objectives), and the misfits leave every row out of its own tables.
 
     A network fits as well as the best one if its misfit exceeds the least one by at most the standard error of the
     least one: the rule of one standard error (Breiman, Friedman, Olshen & Stone, "Classification and regression trees",
-    1984). The standard deviation of the log density of a row is that over at most 5,000 complete rows, under tables
-    that include them; it is 1 nat where the table has fewer than 30 of them. Where values have the loss of a target it
-    takes the place of the misfit, and `error` is its standard error; that of a loss that deviates as much as its mean
-    is used if there is none.
+    1984). Where values have the loss of a target it takes the place of the misfit, and `error` is its standard error.
     """
     fit = TARGET.name if TARGET.name in names else MISFIT.name
     misfits, sizes = (values[:, list(names).index(name)] for name in (fit, COMPLEXITY.name))
     best = int(np.argmin(misfits))
-    if fit == MISFIT.name:
-        error = _standard_error(network(best), table, n_rows)
-    elif error is None:
-        error = float(misfits[best]) / sqrt(n_rows or 1)
     best_one, verb, words = "The best fit", "fits", "misfit is {} nats per row"
     if fit == TARGET.name:
         best_one, verb, words = "The best prediction", "predicts", "loss of the target is {}"
@@ -83,15 +73,17 @@ def simplest_good_fit(
     return close
 
 
-def _standard_error(network: DiscretizedBayesNet, table: Table | None, n_rows: int | None) -> float:
-    """Return the standard error of the mean log density of a row."""
-    n_rows = n_rows or 1
-    complete = None if table is None else table.complete_rows()
-    if complete is None or complete.n_rows < _FEWEST_ROWS:
-        return 1.0 / sqrt(n_rows)
+def error_of_misfit(network: DiscretizedBayesNet, table: Table) -> float | None:
+    """Return the standard error of the mean log density of the rows of a table under a network that knows them.
+
+    The standard deviation is that over at most 5,000 complete rows; None for fewer than 30 of them.
+    """
+    complete = table.complete_rows()
+    if complete.n_rows < _FEWEST_ROWS:
+        return None
     chosen = np.random.default_rng(0).permutation(complete.n_rows)[:MOST_ROWS]
     frame = complete.take(np.sort(chosen)).to_frame()
-    return float(network.log_density(frame).std() / sqrt(n_rows))
+    return float(network.log_density(frame).std() / sqrt(table.n_rows))
 
 
 def _answers_exactly(network: DiscretizedBayesNet) -> bool:

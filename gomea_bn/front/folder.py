@@ -17,7 +17,7 @@ from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.front.front import Front
 from gomea_bn.front.judged_rows import is_prediction_summary
-from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
+from gomea_bn.front.objectives import EXPERT_DISTANCE, MISFIT, Objective
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.lazy import pd
@@ -286,6 +286,9 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
         record |= {"n_rows": front.table.n_rows, "columns": column_summary(front.table)}
         if (predictions := prediction_summary(front)) is not None:
             record["predictions"] = predictions
+        if (error := front.error_of_misfit()) is not None:
+            best = front.original_index[front.best(MISFIT.name).index]
+            record["misfit_error"] = {"id": best, "error": error}
     head = {
         **head_of(FORMAT),
         "run_hash": front.run_hash,

@@ -142,7 +142,8 @@ class Front:
         The expert's network, completed over the columns of the table.
     record : mapping, optional
         Origin of the front, in values that JSON can hold: parameters, versions, counts. The front itself reads "seed"
-        and "data_sha256" (for `run_hash`), "n_rows" (if there is no table), "thinned_from" and "single_network".
+        and "data_sha256" (for `run_hash`), "n_rows" (if there is no table), "thinned_from", "single_network",
+        "misfit_error" and "predictions".
 
     Raises
     ------
@@ -373,17 +374,44 @@ class Front:
         """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
 
         Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
-        `gomea_bn.front.choice`, by the loss of the target if they have one, whose standard error is that on rows that
-        the tables leave out (`gomea_bn.front.judged_rows`). Others have the knee, since a least misfit
-        in sample says little about other rows.
+        `gomea_bn.front.choice`, by the loss of the target if they have one. Its standard error is that on rows that the
+        tables leave out (`gomea_bn.front.judged_rows`), and that of a misfit comes from the rows as the best fit knows
+        them. Without the table both are those that `write_front` has written; else a row deviates by 1 nat, and a loss
+        by its mean. Fronts of other misfits have the knee, since a least misfit in sample says little about other rows.
         """
-        fit = TARGET.name if TARGET.name in self.names else MISFIT.name
-        if not {fit, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
+        fit = self._fit
+        if fit is None:
             return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
-        row, reason, detail = choice.simplest_good_fit(
-            self._values, self.names, self.network, self._table, self.n_rows, self._error_of_prediction()
-        )
+        error = self._error_of_prediction() if fit == TARGET.name else self.error_of_misfit()
+        if error is None:
+            deviation = self.best(fit).objectives[fit] if fit == TARGET.name else 1.0
+            error = deviation / sqrt(self.n_rows or 1)
+        row, reason, detail = choice.simplest_good_fit(self._values, self.names, self.network, error)
         return Recommendation(self[row], reason, detail)
+
+    @property
+    def _fit(self) -> str | None:
+        """The objective by which a simple network is as good as the best one; None for misfits in sample."""
+        fit = TARGET.name if TARGET.name in self.names else MISFIT.name
+        has_both = {fit, COMPLEXITY.name} <= set(self.names)
+        return fit if has_both and leaves_rows_out(self.record) else None
+
+    def error_of_misfit(self) -> float | None:
+        """Return the standard error of the least misfit over all rows, in nats, by which a network is recommended.
+
+        Without the table it is that of the record ("misfit_error"), if that is of the same network. None where nothing
+        is known, as for fewer than 30 complete rows, and where the misfit does not decide.
+        """
+        if self._fit != MISFIT.name:
+            return None
+        best = self.best(MISFIT.name)
+        if self._table is not None:
+            return choice.error_of_misfit(best.network, self._table)
+        stored = self.record.get("misfit_error")
+        if not isinstance(stored, Mapping) or stored.get("id") != self._original_index[best.index]:
+            return None
+        error: Any = stored.get("error")
+        return float(error) if is_real(error) and error >= 0 else None
 
     def _error_of_prediction(self) -> float | None:
         """Return the standard error of the least loss of the target over all rows.

@@ -830,13 +830,19 @@ class Averaging:
         return bool(low < shape.low or high > shape.high)
 
     def _model(self, name: str, parents: Sequence[str]) -> tuple[CurveModel | None, bool]:
-        """Return how a column follows its parents under the score, and whether it scores better than a table."""
+        """Return how a column follows its parents under the score, and whether that was chosen, not a table."""
         assert self._curves is not None
         variables = {variable.name: variable for variable in self._scored}
         family = [variables[member] for member in self.network.names if member in parents] + [variables[name]]
         model = self._curves.model(family)
+        if model is None:
+            return None, False
+        record = self.network.metadata.get("curves")
+        # a search has compared both by its own objective and bins
+        if isinstance(record, Mapping) and name in record and set(parents) == set(self.network.parents(name)):
+            return model, True
         # the score of uniform bins knows tables alone
-        if model is None or not self.network.shapes:
+        if not self.network.shapes:
             return model, False
         return model, beats_table(model, family, self.session.method, self.session.rule)
 

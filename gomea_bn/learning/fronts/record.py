@@ -109,7 +109,7 @@ def _shown(
     scorer = problem.scorer
     names = [variable.name for variable in scorer.variables]
     edges = learned_edges(problem, genotype)
-    follows = problem.curve_gains(genotype) > 0
+    follows = problem.follows_curves(genotype)
     searched = problem.policy_indices(genotype)
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:

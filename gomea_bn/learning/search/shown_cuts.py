@@ -63,7 +63,7 @@ def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> lis
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
     several = problem.scorer.rows.cardinality[views] > 1
     required = ~problem.edge_rules.allowed[:, :, 0]
-    follows = problem.curve_gains(genotype) > 0
+    follows = problem.follows_curves(genotype)
     return [
         (parent, child)
         for parent, child in problem.edges(genotype)
@@ -156,7 +156,7 @@ def with_shown_cuts(
         record=_parents_record(problem, result.X, edges),
         family_scores=_family_scores(problem, result.X, edges),
     )
-    follows = problem.curve_gains(result.X) > 0
+    follows = problem.follows_curves(result.X)
     if not follows.any():
         return network, result
     begin_phase("Choosing the cuts that are shown", DENSITIES, COMPARISON)

@@ -406,8 +406,8 @@ class StagedSearch:
         """Return the edges of a network into columns that do not follow curves."""
         if not self._has_curves:
             return network.edges
-        gains = self.problem.curve_gains(_genotypes(self.problem, [network])[0])
-        return [(parent, child) for parent, child in network.edges if gains[child] <= 0]
+        follows = self.problem.follows_curves(_genotypes(self.problem, [network])[0])
+        return [(parent, child) for parent, child in network.edges if not follows[child]]
 
     def _count_climbing(self, n_evaluations: int) -> None:
         """Count evaluations before the first stage, for which one is left."""

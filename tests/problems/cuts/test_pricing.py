@@ -302,7 +302,7 @@ def test_cuts_that_no_table_needs_are_not_priced(curves: str, n_priced: int) -> 
     frame["level"] = pd.qcut(u + 0.1 * rng.normal(size=400), 12, labels=list("abcdefghijkl")).astype(str)
     problem = table_problem(frame, curves=curves)
     genotype = problem.genotype([(0, 1), (2, 3)], [0] * 4)
-    follows = problem.curve_gains(genotype) > 0
+    follows = problem.follows_curves(genotype)
     assert follows.tolist() == [False, curves == "auto", False, False]
     pricer = problem.refiner(np.zeros(1, np.uint8))
     assert isinstance(pricer, CutPricer)
