@@ -90,11 +90,11 @@ _FINE_SIZES = _SIZES_OF_ROWS[:2]
 
 _MOST_OWN_DENSITIES = 2**15
 
-# weighted draws of a row whose rounds do not settle: more where the first ones are worth less than enough equal draws
-_DRAWS_OF_ROW = 2**12, 2**14
+# weighted draws of a row whose rounds do not settle: more where the former ones are worth less than enough equal draws
+_DRAWS_OF_ROW = 2**10, 2**12, 2**14
 
-# equal draws that they must be worth
-_LEAST_DRAWS = 625.0
+# equal draws that they must be worth, and that are enough for a distribution; a log density has enough with the former
+_LEAST_DRAWS, _ENOUGH_DRAWS = 625.0, 2_500.0
 
 # weighted draws for each of a few draws of a row, equal draws that they must be worth, and most of a row
 _DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = 256, 32.0, 2**11
@@ -409,7 +409,7 @@ class CellEngine:
                 is_answered[hard] |= (drawn[hard] != -1).any(axis=(1, 2))
                 break
             of_row = evidence.take(np.array([row]))
-            values, logs, worth = self._enough_draws(of_row, (), generator)
+            values, logs, worth = self._enough_draws(of_row, (), _ENOUGH_DRAWS, generator)
             if worth >= _LEAST_DRAWS:
                 drawn[[row]], numbers[[row]] = self._chosen_draws(of_row, values, logs, n_draws, generator)
                 is_answered[row] = True
@@ -756,7 +756,8 @@ class CellEngine:
         """Return the answer of a single row by weighted draws, or None if they are worth too little."""
         wanted = [] if target is None else [target]
         generator = np.random.default_rng(SEED)
-        of_columns, of_row, worth = self._enough_draws(evidence, wanted, generator)
+        enough = _LEAST_DRAWS if target is None else _ENOUGH_DRAWS
+        of_columns, of_row, worth = self._enough_draws(evidence, wanted, enough, generator)
         if worth < _LEAST_DRAWS:
             return None
         values, logs = {name: drawn[0] for name, drawn in of_columns.items()}, of_row[0]
@@ -787,12 +788,12 @@ class CellEngine:
         return RowAnswer(np.array([row]), log_evidence, errors, cells, None)
 
     def _enough_draws(
-        self, evidence: Evidence, wanted: Sequence[int], generator: np.random.Generator
+        self, evidence: Evidence, wanted: Sequence[int], enough: float, generator: np.random.Generator
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], float]:
         """Return what `_weighted_draws` does for a single row, of as many as are enough, and what they are worth."""
         worth = 0.0
         for n in _DRAWS_OF_ROW:
-            if worth < 2_500.0:
+            if worth < enough:
                 values, logs = self._weighted_draws(evidence, wanted, n, generator)
                 worth = float(_equal_draws(logs)[0])
         return values, logs, worth
