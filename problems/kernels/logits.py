@@ -280,8 +280,8 @@ def _add_information_of_levels(
             cells = of_parent[start : start + n_block]
             of_constant, of_position = work.crossed[place, q], work.crossed[place + n_levels - 2, q]
             for r in range(n_block):
-                of_constant[cells[r]] += share[r]
-                of_position[cells[r]] += of_f[r]
+                of_constant[np.uint32(cells[r])] += share[r]
+                of_position[np.uint32(cells[r])] += of_f[r]
         place += 1
         for other in range(k + 1):
             if not _is_free(other, n_levels, ends):
