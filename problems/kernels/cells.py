@@ -127,10 +127,18 @@ def start_sums(
             factor, values = beta[j + 1], data.of_fine[functions[j]]
             for cell in range(n_cells):
                 heights[cell] += factor * values[cell]
-        for lane in range(LANES):
-            work.lanes[q, lane, :n_cells] = 0.0
         for place in range(n_crossed):
             work.crossed[place, q, :] = 0.0
+    start_derivatives(data, work, items)
+
+
+@kernel
+def start_derivatives(data: CellData, work: CellScratch, items: Items) -> None:
+    """Set the sums of derivatives of every cell to 0."""
+    for q in range(items.n_parents):
+        n_cells = data.n_fine[work.parents[q, 0]]
+        for lane in range(LANES):
+            work.lanes[q, lane, :n_cells] = 0.0
 
 
 @kernel
