@@ -127,10 +127,18 @@ def start_sums(
             factor, values = beta[j + 1], data.of_fine[functions[j]]
             for cell in range(n_cells):
                 heights[cell] += factor * values[cell]
-        for lane in range(LANES):
-            work.lanes[q, lane, :n_cells] = 0.0
         for place in range(n_crossed):
             work.crossed[place, q, :] = 0.0
+    start_derivatives(data, work, items)
+
+
+@kernel
+def start_derivatives(data: CellData, work: CellScratch, items: Items) -> None:
+    """Set the sums of derivatives of every cell to 0."""
+    for q in range(items.n_parents):
+        n_cells = data.n_fine[work.parents[q, 0]]
+        for lane in range(LANES):
+            work.lanes[q, lane, :n_cells] = 0.0
 
 
 @kernel
@@ -143,7 +151,7 @@ def set_sums(data: CellData, work: CellScratch, items: Items, start: int, f: NDA
         of_parent = work.combined[q] if items.are_combined else data.fine[work.parents[q, 0]]
         cells, heights = of_parent[start : start + n_block], work.heights[q]
         for r in range(n_block):
-            f[r] += heights[cells[r]]
+            f[r] += heights[np.uint32(cells[r])]
 
 
 @kernel
@@ -153,10 +161,11 @@ def _add_by_cell(cells: NDArray[np.int32], values: NDArray[np.float64], lanes: N
     m = cells.shape[0]
     whole = m // LANES * LANES
     for r in range(0, whole, LANES):
-        first[cells[r]] += values[r]
-        second[cells[r + 1]] += values[r + 1]
-        third[cells[r + 2]] += values[r + 2]
-        fourth[cells[r + 3]] += values[r + 3]
+        # without a sign, so that compiled code looks for no places before the first one
+        first[np.uint32(cells[r])] += values[r]
+        second[np.uint32(cells[r + 1])] += values[r + 1]
+        third[np.uint32(cells[r + 2])] += values[r + 2]
+        fourth[np.uint32(cells[r + 3])] += values[r + 3]
     for r in range(whole, m):
         first[cells[r]] += values[r]
 
@@ -190,6 +199,29 @@ def set_gradient(data: CellData, work: CellScratch, items: Items, functions: NDA
         of_cells = work.lanes[q, 0, :n_cells]
         for j in range(work.parents[q, 1], work.parents[q + 1, 1]):
             work.parameters[4, j + 1] = vector_product(data.of_fine[functions[j], :n_cells], of_cells)
+
+
+@kernel
+def _set_product(
+    of_pair: NDArray[np.float64], values: NDArray[np.float64], sums: NDArray[np.float64]
+) -> None:
+    """Set `sums` to those of the rows of weights by pair of cells times the values of a function in these rows."""
+    n_cells, n_before = values.shape[0], sums.shape[0]
+    sums[:] = 0.0
+    whole = n_cells // 4 * 4
+    # four at a time, so that a sum is read and written once for them
+    for cell in range(0, whole, 4):
+        v0, v1, v2, v3 = values[cell], values[cell + 1], values[cell + 2], values[cell + 3]
+        start = cell * n_before
+        r0, r1 = of_pair[start : start + n_before], of_pair[start + n_before : start + 2 * n_before]
+        r2 = of_pair[start + 2 * n_before : start + 3 * n_before]
+        r3 = of_pair[start + 3 * n_before : start + 4 * n_before]
+        for other in range(n_before):
+            sums[other] = sums[other] + v0 * r0[other] + v1 * r1[other] + v2 * r2[other] + v3 * r3[other]
+    for cell in range(whole, n_cells):
+        value, row = values[cell], of_pair[cell * n_before : (cell + 1) * n_before]
+        for other in range(n_before):
+            sums[other] += value * row[other]
 
 
 @kernel
@@ -230,15 +262,9 @@ def set_information(
             of_pair[: n_before * n_cells] = 0.0
             width = np.int32(n_before)
             for r in range(items.number):
-                of_pair[cells[r] * width + before[r]] += weights[r]
+                of_pair[np.uint32(cells[r] * width + before[r])] += weights[r]
             for j in range(last - first):
-                product[j, :n_before] = 0.0
-            for cell in range(n_cells):
-                row = of_pair[cell * n_before : (cell + 1) * n_before]
-                for j in range(last - first):
-                    value, sums = data.of_coarse[functions[first + j], cell], product[j]
-                    for other in range(n_before):
-                        sums[other] += value * row[other]
+                _set_product(of_pair, data.of_coarse[functions[first + j], :n_cells], product[j, :n_before])
             for i in range(parents[s, 1], parents[s + 1, 1]):
                 values = data.of_coarse[functions[i], :n_before]
                 for j in range(last - first):

@@ -21,6 +21,7 @@ from gomea_bn.problems.kernels.cells import (
     set_gradient,
     set_information,
     set_sums,
+    start_derivatives,
     start_sums,
     total,
 )
@@ -59,7 +60,7 @@ _LEAST_LEFT = 1e-2
 # positions that are not explained at all
 _LEAST_POSITION = 1e-12
 # steps after which levels with sums of their own end that promise less than is known already
-_FEWEST_STEPS = 4
+_FEWEST_STEPS = 2
 
 
 class LogitData(NamedTuple):
@@ -280,8 +281,8 @@ def _add_information_of_levels(
             cells = of_parent[start : start + n_block]
             of_constant, of_position = work.crossed[place, q], work.crossed[place + n_levels - 2, q]
             for r in range(n_block):
-                of_constant[cells[r]] += share[r]
-                of_position[cells[r]] += of_f[r]
+                of_constant[np.uint32(cells[r])] += share[r]
+                of_position[np.uint32(cells[r])] += of_f[r]
         place += 1
         for other in range(k + 1):
             if not _is_free(other, n_levels, ends):
@@ -653,7 +654,7 @@ def _step_of_level(
     residual, of_level, counts = scratch.block[0], scratch.odds[level], scratch.counts[level]
     for j in range(n_all):
         work.parameters[0, j] = scratch.slopes[0, level, j]
-    start_sums(data.cells, work, items, functions, 0)
+    start_derivatives(data.cells, work, items)
     of_constant = 0.0
     for start in range(0, items.number, ITEMS_OF_BLOCK):
         n_block = min(ITEMS_OF_BLOCK, items.number - start)

@@ -178,10 +178,13 @@ def _standardise(data: TailData, scratch: TailScratch, work: WidthScratch, size:
             for cell in range(CELLS):
                 curve[cell] += height * values[cell]
             k += 1
+        shares = data.rows[column]
         for cell in range(CELLS):
-            of_cell = min(max(curve[cell], -_MOST_LOG_WIDTH), _MOST_LOG_WIDTH)
-            mean += of_cell * data.rows[column, cell]
-            curve[cell] = np.float32(exp(-2.0 * of_cell))
+            # an exponential takes longer than to see that no row needs it
+            if shares[cell] > 0.0:
+                of_cell = min(max(curve[cell], -_MOST_LOG_WIDTH), _MOST_LOG_WIDTH)
+                mean += of_cell * shares[cell]
+                curve[cell] = np.float32(exp(-2.0 * of_cell))
         cells = data.cells[column]
         for i in range(squares.shape[0]):
             squares[i] *= curve[cells[i]]
@@ -231,20 +234,33 @@ def _information(freedom: float) -> float:
 
 @kernel
 def _climb(
-    data: TailData, scratch: TailScratch, work: WidthScratch, size: int, freedom: float, n_rows: float
-) -> float:
+    data: TailData,
+    scratch: TailScratch,
+    work: WidthScratch,
+    size: int,
+    freedom: float,
+    n_rows: float,
+    mean: float,
+    density: float,
+    has_step: bool,
+) -> tuple[float, float, float, bool]:
     """Move the coefficients of the chosen functions to their posterior mode by scoring, and return its log density.
 
-    Without a constant of the prior. Squares are those of the coefficients.
+    Without a constant of the prior. Squares are those of the coefficients, with the mean log of the widths and the mean
+    log density of what is divided by them, and with `has_step` what rows of the system explain of the first step is
+    known. Last come the mean and the density at the mode, and whether the squares are those of the mode.
     """
     present, step, former = work.coefficients[0], work.coefficients[1], work.coefficients[2]
-    factor, value = _information(freedom), -inf
+    factor, value, is_set = _information(freedom), -inf, True
     for number in range(_MOST_STEPS):
-        mean = _standardise(data, scratch, work, size)
-        changed = n_rows * (_fit_scale(scratch, freedom) - mean)
+        if number > 0:
+            mean = _standardise(data, scratch, work, size)
+            density = _fit_scale(scratch, freedom)
+        changed = n_rows * (density - mean)
         for k in range(size):
             changed -= 0.5 * factor * work.precisions[k] * present[k] * present[k]
-        if changed < value:
+        is_set = not changed < value
+        if not is_set:
             # half of the step, as seen from the coefficients before it
             for k in range(size):
                 present[k] = former[k] + 0.5 * (present[k] - former[k])
@@ -254,11 +270,12 @@ def _climb(
             former[k] = present[k]
         if number == _MOST_STEPS - 1:
             break
-        _score_widths(scratch, freedom)
-        scores_of_functions(data, scratch, work.chosen[:size], step)
-        for k in range(size):
-            step[k] = data.weight * step[k] / factor - work.precisions[k] * present[k]
-        divide_forward(work.system, size, step)
+        if number > 0 or not has_step:
+            _score_widths(scratch, freedom)
+            scores_of_functions(data, scratch, work.chosen[:size], step)
+            for k in range(size):
+                step[k] = data.weight * step[k] / factor - work.precisions[k] * present[k]
+            divide_forward(work.system, size, step)
         promise = 0.0
         for k in range(size):
             promise += 0.5 * factor * step[k] * step[k]
@@ -270,24 +287,37 @@ def _climb(
             present[k] += step[k]
     for k in range(size):
         present[k] = former[k]
-    return value
+    return value, mean, density, is_set
 
 
 @kernel
-def _best_freedom(scratch: TailScratch, n_rows: float) -> float:
-    """Return the degrees of freedom under which standardised residuals are likeliest, less the price of heavy tails."""
+def _best_freedom(
+    scratch: TailScratch, n_rows: float, freedom: float, density: float, is_known: bool
+) -> tuple[float, float]:
+    """Return the degrees of freedom under which standardised residuals are likeliest, less the price of heavy tails.
+
+    Their mean log density follows, and the scale is set. With `is_known` the density under some degrees of freedom is
+    known, of which the scale is set.
+    """
     squares, work, m = scratch.squares, scratch.work, scratch.squares.shape[0]
-    best, chosen = _fit_scale(scratch, inf), inf
+    scale = scratch.state[0]
+    of_normal = density if is_known and freedom == inf else _fit_scale(scratch, inf)
+    best, chosen, of_chosen, scale_of_chosen = of_normal, inf, of_normal, scratch.state[0]
     inverse = np.float32(1.0 / scratch.state[0])
     for i in range(m):
         standard = squares[i] * inverse
         work[i] = standard * standard
     if vector_sum(work) / m > least_kurtosis(m):
-        for freedom in FREEDOMS:
-            value = _fit_scale(scratch, freedom) - 0.5 * log(n_rows) / n_rows
+        for other in FREEDOMS:
+            if is_known and other == freedom:
+                of_other, scratch.state[0] = density, scale
+            else:
+                of_other = _fit_scale(scratch, other)
+            value = of_other - 0.5 * log(n_rows) / n_rows
             if value > best:
-                best, chosen = value, freedom
-    return chosen
+                best, chosen, of_chosen, scale_of_chosen = value, other, of_other, scratch.state[0]
+    scratch.state[0] = scale_of_chosen
+    return chosen, of_chosen
 
 
 @kernel
@@ -316,8 +346,7 @@ def width_gain(
     for i in range(squares.shape[0]):
         squares[i] = work.squares[i]
     of_normal = _fit_scale(scratch, inf)
-    if freedom < inf:
-        _fit_scale(scratch, freedom)
+    density = of_normal if freedom == inf else _fit_scale(scratch, freedom)
     _score_widths(scratch, freedom)
     scores_of_functions(data, scratch, work.functions[:n_listed], work.sums)
     for k in range(n_listed):
@@ -329,16 +358,19 @@ def width_gain(
     occam = -_price(work, n_parents, n_used)
     for k in range(size):
         occam += 0.5 * log(work.precisions[k] / work.system[k, k])
-        work.coefficients[0, k] = 0.0
-    best, n_best = 0.0, 0
-    for _ in range(2):
-        value = _climb(data, scratch, work, size, freedom, n_rows)
+        work.coefficients[0, k], work.coefficients[1, k] = 0.0, work.system[k, size]
+    best, n_best, mean = 0.0, 0, 0.0
+    for number in range(2):
+        value, mean, density, is_set = _climb(
+            data, scratch, work, size, freedom, n_rows, mean, density, number == 0
+        )
         price = 0.0 if freedom == inf else 0.5 * log(n_rows)
         gain = value - n_rows * of_normal + occam - price
         if gain > best:
             best, n_best = gain, size + (0 if freedom == inf else 1)
-        _standardise(data, scratch, work, size)
-        other = _best_freedom(scratch, n_rows)
+        if not is_set:
+            mean = _standardise(data, scratch, work, size)
+        other, density = _best_freedom(scratch, n_rows, freedom, density, is_set)
         if other == freedom:
             break
         freedom = other
