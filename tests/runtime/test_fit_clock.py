@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import of_problems, of_search, seconds_after_search, why_unrepeatable
+from learning_inside import of_families, of_problems, of_search, seconds_after_search, why_unrepeatable
 
 from gomea_bn import BayesNetLearner, GomeaBnWarning
 from gomea_bn.network.conditionals.family_table import FamilyTable
@@ -162,6 +162,27 @@ def test_effects_may_exceed_the_limit_by_a_tenth(monkeypatch: pytest.MonkeyPatch
     assert network.metadata["curves"]
     for name in network.metadata["curves"]:
         assert any(not isinstance(f, FamilyTable) for _, f in network.conditionals.stacks[name].members)
+
+
+def test_the_column_that_gains_most_gets_effects_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = of_families.fitted_effects
+
+    def slow(*arguments: Any) -> Any:
+        fit_clock.search_clock.now += 300.0  # type: ignore[attr-defined]
+        return fitted(*arguments)
+
+    monkeypatch.setattr(of_families, "fitted_effects", slow)
+    with pytest.warns(GomeaBnWarning, match="effects of columns"):
+        network = learned_late(monkeypatch, 900.0, prefer="density").network_
+    gains = {name: entry["nats"] for name, entry in network.metadata["curves"].items()}
+    assert len(gains) > 1
+    assert network.conditionals is not None
+    smooth = [
+        name
+        for name in gains
+        if any(not isinstance(f, FamilyTable) for _, f in network.conditionals.stacks[name].members)
+    ]
+    assert smooth == [max(gains, key=gains.__getitem__)]
 
 
 def test_a_late_preparation_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
