@@ -112,7 +112,7 @@ _PRICE = 1.0
 _SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 6.5e-6, 3e-5, 0.75
 _FEWEST_ROWS_OF_EFFECTS = 4_000
 # seconds that a column takes after its effects in any case, and of the limit by which effects may exceed it
-_SECONDS_AFTER_EFFECTS, _MOST_EXCESS = 4e-3, 0.1
+_SECONDS_AFTER_EFFECTS, _MOST_EXCESS = 4e-3, 0.05
 # share of the seconds of effects without which there is one set of cuts
 _SHARE_BEFORE_SETS = 0.5
 # share of the seconds left that conditionals which complete rows may take
