@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from math import lgamma, log
+from math import lgamma, log, prod
 from typing import Any
 
 import numpy as np
@@ -558,12 +558,12 @@ class FamilyScorer:
     def encode(self, families: Iterable[ScoredFamily]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return families in compressed rows: offsets (n_families + 1,), views with the child last."""
         views: list[int] = []
-        offsets = [0]
+        offsets, cardinality = [0], self.rows.cardinality
         for family in families:
             parents = sorted(family.parents)
             views += [self.view(*parent) for parent in parents]
             views.append(self.view(*family.child))
-            cells = np.prod([float(self.rows.cardinality[v]) for v in views[offsets[-1] :]])
+            cells = prod(float(cardinality[v]) for v in views[offsets[-1] :])
             if cells > _MAX_CELLS:
                 raise GomeaBnError(
                     f"The table of {self.variables[family.child[0]].name!r} with {len(parents)} parents has "

@@ -66,8 +66,9 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
 
-# seconds that the choice of the parents of a target takes for a value
-_SECONDS_OF_TARGET = 2.5e-5
+# seconds that the choice of the parents of a target takes for a value, most of those that are left, and seconds that it
+# takes for a column in any case
+_SECONDS_OF_TARGET, _MOST_OF_TARGET, _SECONDS_OF_CANDIDATE = 2.5e-5, 0.5, 5e-3
 
 _has_compiled: list[bool] = []
 
@@ -288,7 +289,9 @@ class _Fit:
         line, prefer = learner.line, learner.prefer
         of_columns = clock
         if learner.target is not None:
-            of_columns = clock.before(_SECONDS_OF_TARGET * _n_values(rows))
+            of_target = min(_SECONDS_OF_TARGET * _n_values(rows), _MOST_OF_TARGET * max(clock.left, 0.0))
+            of_target = max(of_target, _SECONDS_OF_CANDIDATE * len(rows.names))
+            of_columns = clock.before(of_target)
         try:
             if may_simplify and prefer == "simple":
                 from gomea_bn.learning.averaging.simplest import simplest_network

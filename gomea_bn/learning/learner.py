@@ -293,8 +293,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     odds of cells, the judgement of edges by left-out rows, effects fitted to copies of rows, shown cuts better than
     those of the search, how sure cuts are, the comparison with the rows (5,000 draws stay), sets of cuts next to the
     shown ones, draws for missing cells by the densities of single rows, the choice of the parents of the target (from
-    fewer rows and columns, or without its last steps) and rows of effects (4,000 stay). Tables, effects and parents of
-    the target are always learned. ``network_.metadata["cut_short"]``, the summary and a warning name what was cut
+    fewer rows and columns, or without its last steps), rows of effects (4,000 stay) and effects of columns, of those
+    first that gain least by them. Tables and parents of the target are always learned.
+    ``network_.metadata["cut_short"]``, the summary and a warning name what was cut
     short. A limit that is not reached changes nothing.
 
     With missing values, and fewer complete rows than four fifths, the score of a variable and its parents is a sum of

@@ -39,8 +39,9 @@ from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import CURVES, FIRST_BINS, FIRST_CUTS, NO_LIMIT, PAIRS, FitClock
+from gomea_bn.runtime.phases import begin_part
 from gomea_bn.runtime.threads import thread_pool
-from gomea_bn.texts import listed
+from gomea_bn.texts import counted, listed
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
@@ -76,7 +77,10 @@ def learning_problem(
     their column, or the knowledge contradicts itself or the table.
     """
     method, rule = scoring_of(table, options)
+    of_columns = counted(len(table.columns), "column")
+    begin_part(f"Fitting the shapes of {of_columns}")
     variables, rules = scored_variables(table, options, proposed, clock=clock)
+    begin_part(f"Finding first cuts and curves of {of_columns}")
     # cross products need complete rows
     has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
     has_curves = has_curves and not clock.late(CURVES)()
@@ -96,6 +100,7 @@ def learning_problem(
     is_discrete = all(v.n_levels for v in variables)
     start: list[tuple[int, int]] = []
     if pairs is None:
+        begin_part(f"Choosing which pairs of {of_columns} may be joined")
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
             pairs, start = _pairs_of_discrete(table, scorer, rules, clock)
         else:

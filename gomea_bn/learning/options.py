@@ -252,6 +252,8 @@ _SHARE_OF_TABLES = 0.3
 # seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
 _SECONDS_AFTER_SEARCH = 2e-4
 _MOST_AFTER_SEARCH = 0.65
+# seconds that a column takes after a search in any case, which preparation and search leave, up to some of the limit
+_SECONDS_OF_COLUMN, _MOST_OF_COLUMNS = 1.2e-2, 0.5
 
 
 def rows_to_search(learner: LearnerParameters, table: Table) -> int:
@@ -453,15 +455,22 @@ def seconds_after_search(limits: Limits, n_values: int, further: float) -> float
     return min(_SECONDS_AFTER_SEARCH * n_values + further, _MOST_AFTER_SEARCH * (limits.max_seconds or 0.0))
 
 
-def limits_after_preparation(limits: Limits, seconds: float, after: float = 0.0) -> Limits:
+def seconds_of_columns(limits: Limits, n_columns: int) -> float:
+    """Return the seconds of a limit that columns need after a search, however short it is."""
+    return min(_SECONDS_OF_COLUMN * n_columns, _MOST_OF_COLUMNS * (limits.max_seconds or 0.0))
+
+
+def limits_after_preparation(
+    limits: Limits, seconds: float, after: float = 0.0, needed: float = 0.0
+) -> Limits:
     """Return the limits that are left for a search when its table took some seconds to read and prepare.
 
     A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns, or
     `after` seconds for all that follows the search, if these are more. A
-    search has at least half as many seconds as its preparation took, but no more than a quarter of `max_seconds` for
-    this, since a network without edges is worth no preparation.
+    search has at least half as many seconds as its preparation took, but no more than a quarter of `max_seconds`
+    without those that are `needed` in any case for this, since a network without edges is worth no preparation.
     """
-    most = limits.max_seconds or 0.0
+    most = (limits.max_seconds or 0.0) - needed
     least = max(min(_SHARE_AFTER_PREPARATION * seconds, _MOST_AFTER_PREPARATION * most), _LEAST_SHARE * most)
     return limits.after(seconds + max(_SHARE_OF_TABLES * seconds, after), least_seconds=least)
 

@@ -314,12 +314,14 @@ def counted_sets(
     most = max(2 * 10**8 // max(n_rows, 1), 10 * len(cards))
     first, second = (np.array(varying, np.int64)[of] for of in np.triu_indices(len(varying), 1))
     by_distance = np.argsort(-nearness[first, second], kind="stable")
-    pairs = ((int(first[k]), int(second[k])) for k in by_distance)
+    pairs = zip(first[by_distance].tolist(), second[by_distance].tolist(), strict=True)
     chosen: list[tuple[int, ...]] = []
     for members in chain(((v,) for v in varying), pairs, sorted(sorted(triples), key=distance)):
         if len(chosen) == most:
             break
-        size = prod(cards[v] for v in members)
+        size = cards[members[0]]
+        for v in members[1:]:
+            size *= cards[v]
         if size <= room:
             room -= size
             chosen.append(members)

@@ -185,7 +185,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         compile_kernels(n_columns=len(table.names))
         clock = FitClock(seconds, clock.began)
         if seconds is not None:
-            options["max_seconds"] = seconds / self.n_networks
+            # reading has taken some of them
+            options["max_seconds"] = max(clock.left, _LEAST_SHARE * seconds) / self.n_networks
         structure = self.structure
         if structure == AUTO:
             n_searched = rows_to_search(BayesNetLearner(**options), table)

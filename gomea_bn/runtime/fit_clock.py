@@ -19,6 +19,7 @@ EDGES = "the judgement of edges by left-out rows"
 SURENESS = "how sure cuts are"
 SETS_OF_CUTS = "several sets of cuts"
 ROWS = "rows of effects"
+EFFECTS = "effects of columns"
 MIXTURES = "mixtures of lines"
 ODDS = "odds of cells"
 GAPS = "draws for missing cells"
@@ -40,6 +41,7 @@ ORDER = (
     GAPS,
     PARENTS,
     ROWS,
+    EFFECTS,
 )
 """What the clock cuts short, what goes first first: later ones go only where the limit leaves hardly anything.
 

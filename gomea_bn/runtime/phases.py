@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -26,6 +26,21 @@ def begin_phase(running: str, *then: str) -> None:
     table = _table.get()
     if table is not None:
         table.begin(running, *then)
+
+
+def begin_part(running: str, n_pieces: int = 0) -> Callable[[], None]:
+    """Show what is running of a phase from now on, and return what to call once for each of its pieces that is done.
+
+    What follows the phase stays. The returned function may be called by other threads.
+    """
+    table = _table.get()
+    if table is None:
+        return _show_nothing
+    return table.begin_part(running, n_pieces)
+
+
+def _show_nothing() -> None:
+    pass
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isclose
 from time import perf_counter
 from types import TracebackType
@@ -53,6 +54,8 @@ class LiveTable:
         # what is running, what follows it, and since when; a search is running while there is nothing
         self._running, self._began = "", perf_counter()
         self._then: tuple[str, ...] = ()
+        # pieces of what is running, and one entry for each that is done
+        self._n_pieces, self._done = 0, list[None]()
 
     def __enter__(self) -> LiveTable:
         if self.console.is_terminal:
@@ -83,7 +86,14 @@ class LiveTable:
 
     def begin(self, running: str, *then: str) -> None:
         """Show from now on that something is running, and what follows it, until the next progress of a search."""
-        self._running, self._then, self._began = running, then, perf_counter()
+        self.begin_part(running)
+        self._then = then
+
+    def begin_part(self, running: str, n_pieces: int = 0) -> Callable[[], None]:
+        """Show what is running of a phase, and return what to call for each of its pieces that is done."""
+        done: list[None] = []
+        self._running, self._n_pieces, self._done, self._began = running, n_pieces, done, perf_counter()
+        return lambda: done.append(None)
 
     def shown(self) -> Group:
         """Return the table of the last state, if there was one, and the line below it while something is running."""
@@ -94,7 +104,9 @@ class LiveTable:
     def line(self) -> str:
         """Return what is running, what has been reached and what remains, in words."""
         if self._running or self._last is None:
-            return f"{self._running or 'Starting'}: {perf_counter() - self._began:.0f} s{self._after()}."
+            pieces = f", {len(self._done):,} of {self._n_pieces:,} done" if self._n_pieces else ""
+            seconds = perf_counter() - self._began
+            return f"{self._running or 'Starting'}{pieces}: {seconds:.0f} s{self._after()}."
         progress, seconds = self._last, perf_counter() - self._better_at
         noun = "network" if self._of_networks else "solution"
         reached = [progress.reached] if progress.reached else []

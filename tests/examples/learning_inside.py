@@ -26,6 +26,7 @@ from gomea_bn.learning.options import limits_after_preparation as limits_after_p
 from gomea_bn.learning.options import limits_of as limits_of
 from gomea_bn.learning.options import sampled_table as sampled_table
 from gomea_bn.learning.options import seconds_after_search as seconds_after_search
+from gomea_bn.learning.options import seconds_of_columns as seconds_of_columns
 from gomea_bn.learning.options import why_unrepeatable as why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters as FrontParameters
 from gomea_bn.learning.parameters import LearnerParameters as LearnerParameters

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import of_problems, of_search, seconds_after_search, why_unrepeatable
+from learning_inside import of_families, of_problems, of_search, seconds_after_search, why_unrepeatable
 
 from gomea_bn import BayesNetLearner, GomeaBnWarning
+from gomea_bn.network.conditionals.family_table import FamilyTable
 from gomea_bn.runtime import FitClock, Limits, fit_clock
-from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, FIRST_CUTS, MIXTURES, ODDS, ORDER
+from gomea_bn.runtime.fit_clock import CURVES, DRAWS, EDGES, EFFECTS, FIRST_CUTS, MIXTURES, ODDS, ORDER
 
 
 class FakeTime:
@@ -146,7 +147,42 @@ def test_a_late_fit_ends_at_once_and_says_what_it_left_out(monkeypatch: pytest.M
     assert np.isfinite(network.log_density(rows())).all()
     assert {name for _, name in network.edges} <= set(network.names)
     assert network.checks is not None
-    assert not any("mixture" in stack.words for stack in network.conditionals.stacks.values())
+    # apart from effects, which exceed the limit by a twentieth of it
+    assert left_out[-1] == EFFECTS
+    assert {
+        type(family) for stack in network.conditionals.stacks.values() for _, family in stack.members
+    } == {FamilyTable}
+
+
+def test_effects_may_exceed_the_limit_by_a_twentieth(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(GomeaBnWarning, match="cut short: mixtures of lines, odds"):
+        network = learned_late(monkeypatch, 1030.0).network_
+    assert EFFECTS not in network.metadata["cut_short"]
+    assert network.conditionals is not None
+    assert network.metadata["curves"]
+    for name in network.metadata["curves"]:
+        assert any(not isinstance(f, FamilyTable) for _, f in network.conditionals.stacks[name].members)
+
+
+def test_the_column_that_gains_most_gets_effects_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = of_families.fitted_effects
+
+    def slow(*arguments: Any) -> Any:
+        fit_clock.search_clock.now += 300.0  # type: ignore[attr-defined]
+        return fitted(*arguments)
+
+    monkeypatch.setattr(of_families, "fitted_effects", slow)
+    with pytest.warns(GomeaBnWarning, match="effects of columns"):
+        network = learned_late(monkeypatch, 900.0, prefer="density").network_
+    gains = {name: entry["nats"] for name, entry in network.metadata["curves"].items()}
+    assert len(gains) > 1
+    assert network.conditionals is not None
+    smooth = [
+        name
+        for name in gains
+        if any(not isinstance(f, FamilyTable) for _, f in network.conditionals.stacks[name].members)
+    ]
+    assert smooth == [max(gains, key=gains.__getitem__)]
 
 
 def test_a_late_preparation_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

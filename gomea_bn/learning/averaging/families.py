@@ -73,6 +73,7 @@ from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.runtime.fit_clock import (
+    EFFECTS,
     GAPS,
     MIXTURES,
     NO_LIMIT,
@@ -82,8 +83,10 @@ from gomea_bn.runtime.fit_clock import (
     SETS_OF_CUTS,
     SURENESS,
     FitClock,
+    never,
 )
 from gomea_bn.runtime.kernel_progress import search_clock
+from gomea_bn.runtime.phases import begin_part
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
 N_COPIES = 20
@@ -108,6 +111,8 @@ _PRICE = 1.0
 # of effects; fewest rows of effects
 _SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 6.5e-6, 3e-5, 0.75
 _FEWEST_ROWS_OF_EFFECTS = 4_000
+# seconds that a column takes after its effects in any case, and of the limit by which effects may exceed it
+_SECONDS_AFTER_EFFECTS, _MOST_EXCESS = 4e-3, 0.05
 # share of the seconds of effects without which there is one set of cuts
 _SHARE_BEFORE_SETS = 0.5
 # share of the seconds left that conditionals which complete rows may take
@@ -223,6 +228,7 @@ def average_in_time(
                 break
             began = search_clock()
             of_gaps = clock.part(_SHARE_OF_COMPLETION)
+            begin_part("Drawing missing cells")
             table = completed_table(averaged, rows, generator, of_gaps.late(GAPS))
             share_shapes(table, rows)
             averaging = Averaging(of_tables, table)
@@ -282,6 +288,7 @@ def _averaged(
     else:
         # the more rows, the surer the cuts
         n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
+        begin_part("Drawing sets of cuts")
         sets = averaging.drawn_cuts(n_sets, generator)
     members = averaging.tables(sets)
     of_cuts = {}
@@ -450,27 +457,41 @@ class Averaging:
         """
         network, names = self.network, self.network.names
         # made by the calling thread, which has the spare ones
-        if line != "none":
+        if line != "none" and self._time_of_effects(clock).left > 0:
             _ = self._on_shapes, self._in_own, self._curves
         # regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
             began = search_clock()
-            plain = in_spare_threads(
-                lambda name: self.members_of(name, network.parents(name), tables[name], line, clock), names
-            )
+            # those go without effects last which gain most by them
+            gains = network.metadata.get("curves", {})
+            order = sorted(names, key=lambda name: -gains.get(name, {}).get("nats", 0.0))
+            one_done = begin_part("Fitting the effects of columns", len(names))
+
+            def members_of(name: str) -> list[Member]:
+                found = self.members_of(name, network.parents(name), tables[name], line, clock)
+                one_done()
+                return found
+
+            members = in_spare_threads(members_of, order)
+            plain = dict(zip(order, members, strict=True))
             # odds take about as long as effects, of fewer columns
             of_odds = _SHARE_OF_ODDS * (search_clock() - began) if may_have_odds else 0.0
             of_mixtures = clock.before(of_odds)
-            found = in_spare_threads(
-                lambda item: self._stacked(
-                    item[0], network.parents(item[0]), item[1], tables[item[0]], line, prefer, of_mixtures
-                ),
-                zip(names, plain, strict=True),
-            )
+            one_stacked = begin_part("Choosing what columns follow", len(names))
+
+            def stacked(name: str) -> tuple[Stack, NDArray[np.float64]]:
+                found = self._stacked(
+                    name, network.parents(name), plain[name], tables[name], line, prefer, of_mixtures
+                )
+                one_stacked()
+                return found
+
+            found = in_spare_threads(stacked, names)
         of_columns = dict(zip(names, found, strict=True))
         with_conditionals = self._with_stacks(of_columns, **of_cuts)
         if not may_have_odds:
             return with_conditionals
+        begin_part("Fitting the odds of cells")
         with one_blas_thread():
             odds = odds_of_families(with_conditionals, self.table, _price(prefer), clock.late(ODDS))
         if not odds:
@@ -773,7 +794,9 @@ class Averaging:
             if member is not None:
                 return [member]
         effects, is_scored, model = None, False, None
-        if line != "none" and parents and self._curves is not None:
+        # a target has no tables of its parents
+        is_late = never if name == self._target else self._time_of_effects(clock).late(EFFECTS)
+        if line != "none" and parents and not is_late() and self._curves is not None:
             model, is_scored = self._model(name, parents)
             effects = None if model is None else self._effects(name, parents, model, tables)
         members = [tables] if effects is None else [effects, tables] if is_scored else [tables, effects]
@@ -810,6 +833,13 @@ class Averaging:
         weight = 1 / (self.table.n_rows + 1)
         shares = ((weight, tables.fitted), *((w * (1 - weight), fitted) for w, fitted in stack.members))
         return Stack(shares), log_mixture(left_out, tables.left_out, weight)
+
+    def _time_of_effects(self, clock: FitClock) -> FitClock:
+        """Return the clock of effects, which leave time for what all columns need after them."""
+        if clock.max_seconds is None:
+            return clock
+        after = _SECONDS_AFTER_EFFECTS * len(self.network.names)
+        return clock.before(after - _MOST_EXCESS * clock.max_seconds)
 
     def _may_cut(self, name: str) -> bool:
         """Return whether no user has fixed the cuts of a column."""

@@ -59,8 +59,10 @@ def shown_networks(
     that follows curves has those of its parents that raise its score.
     """
     levels = [_entered(problem, genotypes, of_level) for of_level in _levels(problem, cuts)]
+    # networks of a front share most families
+    chosen: dict[tuple[Any, ...], tuple[tuple[int, ...], float]] = {}
     for genotype in genotypes:
-        yield _shown(problem, genotype, levels)
+        yield _shown(problem, genotype, levels, chosen)
 
 
 def _levels(problem: StructureProblem, cuts: Cuts) -> list[dict[int, NDArray[np.float64]]]:
@@ -104,12 +106,16 @@ def _entered(
 
 
 def _shown(
-    problem: StructureProblem, genotype: NDArray[np.int16], levels: list[dict[int, int]]
+    problem: StructureProblem,
+    genotype: NDArray[np.int16],
+    levels: list[dict[int, int]],
+    chosen: dict[tuple[Any, ...], tuple[tuple[int, ...], float]],
 ) -> LearnedNetwork:
+    """Return the network of a genotype, with parents in tables that are `chosen`; others enter these."""
     scorer = problem.scorer
     names = [variable.name for variable in scorer.variables]
-    edges = learned_edges(problem, genotype)
     follows = problem.follows_curves(genotype)
+    edges = learned_edges(problem, genotype, follows)
     searched = problem.policy_indices(genotype)
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:
@@ -130,11 +136,14 @@ def _shown(
     shown = problem.genotype(edges, policies.tolist())
     curves = {}
     # the search has them in its cache
-    scores = scorer.score(problem.families(genotype))
+    scores = scorer.score(problem.families(genotype)) if follows.any() else np.empty(0)
     for child in np.flatnonzero(follows).tolist():
-        of_table, score = greedy_table_parents(
-            scorer, scorer.table_scores, child, parents[child], policies.tolist(), _MOST_CELLS
-        )
+        key = tuple((v, int(policies[v])) for v in (child, *parents[child]))
+        if key not in chosen:
+            chosen[key] = greedy_table_parents(
+                scorer, scorer.table_scores, child, parents[child], policies.tolist(), _MOST_CELLS
+            )
+        of_table, score = chosen[key]
         curves[names[child]] = {
             "nats": max(float(scores[child]) - score, 0.0),
             "table_parents": [names[parent] for parent in of_table],

@@ -8,7 +8,12 @@ import numpy as np
 
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.options import LearningOptions, limits_after_preparation, worthwhile_gain
+from gomea_bn.learning.options import (
+    LearningOptions,
+    limits_after_preparation,
+    seconds_of_columns,
+    worthwhile_gain,
+)
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
@@ -50,13 +55,14 @@ def search(
         shapes = {name: table_shapes(table)[name].shape for name in found.network.shapes}
         return replace(found, network=replace(found.network, shapes=shapes))
     most, preparation = settings.limits.max_seconds, clock
+    needed = seconds_of_columns(settings.limits, len(table.columns)) if after else 0.0
     if most is not None and clock.max_seconds is not None and np.isfinite(most):
-        preparation = clock.before(clock.max_seconds - _SHARE_OF_PREPARATION * most)
+        preparation = clock.before(clock.max_seconds - _SHARE_OF_PREPARATION * (most - needed))
     problem = learning_problem(table, options, clock=preparation)
     is_cut_short = not set(clock.cut_short).isdisjoint(BEFORE_SEARCH)
     settings = replace(
         settings,
-        limits=limits_after_preparation(settings.limits, share * clock.seconds, after),
+        limits=limits_after_preparation(settings.limits, share * clock.seconds, after, needed),
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     if settings.limits.least_gain is not None:

@@ -32,7 +32,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import NO_LIMIT, SHOWN_CUTS, FitClock
 from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.limits import Result
-from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
+from gomea_bn.runtime.phases import begin_part
 
 
 def learned_cut_points(
@@ -54,16 +54,19 @@ def learned_shapes(problem: StructureProblem, genotype: NDArray[np.int16]) -> di
     return shapes
 
 
-def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
+def learned_edges(
+    problem: StructureProblem, genotype: NDArray[np.int16], follows: NDArray[np.bool_] | None = None
+) -> list[tuple[int, int]]:
     """Return the arcs (parent, child) of a repaired genotype, by variable index, without void ones.
 
     An arc from or to a variable with a single bin is void: it changes no probability. Required arcs stay, and arcs of
-    families that curves score better than their tables.
+    families that curves score better than their tables, which `follows`, bool (n_nodes,), says where it is known.
     """
+    if follows is None:
+        follows = problem.follows_curves(genotype)
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
     several = problem.scorer.rows.cardinality[views] > 1
     required = ~problem.edge_rules.allowed[:, :, 0]
-    follows = problem.follows_curves(genotype)
     return [
         (parent, child)
         for parent, child in problem.edges(genotype)
@@ -79,8 +82,8 @@ _MOST_ROUNDS = 3
 # columns and rows beyond which there is one start, since the choice follows the search and its clock
 _MOST_COLUMNS_OF_STARTS = 40
 _MOST_ROWS_OF_STARTS = 20_000
-# of the seconds that a fit has left after the search
-_SHARE_OF_TIME = 0.25
+# of the seconds that a fit has left after the search, apart from those that a column takes after its cuts in any case
+_SHARE_OF_TIME, _SECONDS_AFTER_CUTS = 0.25, 6e-3
 # passes over the columns in a round of the best start
 _MOST_PASSES = 3
 # rows beyond which grids of cuts are coarser, the cells of these, and what a change or a finer grid has to gain a row
@@ -144,10 +147,11 @@ def with_shown_cuts(
     alone, and change the libraries of the problem. The table of such a column has those of its parents that raise the
     score, its table parents. Cuts and table parents take turns: the cuts of one column after another are the best ones
     given those of all others. In the end every column with an edge has at least two bins, if its limits allow them.
-    The choice takes a quarter of the seconds that a clock has left.
+    The choice takes a quarter of the seconds that a clock has left, apart from 6 ms a column for what follows.
     """
     began = search_clock()
-    edges = learned_edges(problem, result.X)
+    follows = problem.follows_curves(result.X)
+    edges = learned_edges(problem, result.X, follows)
     network = LearnedNetwork(
         edges=edges,
         n_void=len(problem.edges(result.X)) - len(edges),
@@ -156,16 +160,16 @@ def with_shown_cuts(
         record=_parents_record(problem, result.X, edges),
         family_scores=_family_scores(problem, result.X, edges),
     )
-    follows = problem.follows_curves(result.X)
     if not follows.any():
         return network, result
-    begin_phase("Choosing the cuts that are shown", DENSITIES, COMPARISON)
+    begin_part("Choosing the cuts that are shown")
     scores = problem.scorer.score(problem.families(result.X))
     # libraries may forget them when the problem of tables is made
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
     choice = _ShownCuts(tables, edges, follows, cuts)
-    choice.climb(clock.part(_SHARE_OF_TIME).late(SHOWN_CUTS))
+    of_cuts = clock.before(_SECONDS_AFTER_CUTS * problem.n_nodes).part(_SHARE_OF_TIME)
+    choice.climb(of_cuts.late(SHOWN_CUTS))
     choice.make_readable()
     genotype = choice.genotype()
     by_tables = tables.scorer.score(tables.families(genotype))
@@ -292,6 +296,7 @@ class _ShownCuts:
         self._coded = tables.coded_network(self.genotype()).columns
         self.cuts = dict(cuts)
         self._solved: dict[tuple[Any, ...], _Solved] = {}
+        self._entered: dict[tuple[Any, ...], tuple[tuple[int, ...], float]] = {}
         self._set_all(cuts)
 
     def genotype(self) -> NDArray[np.int16]:
@@ -348,14 +353,19 @@ class _ShownCuts:
         """Choose table parents, given the cuts; return whether any of them change."""
         changed = False
         for child in self.followers:
-            chosen, score = greedy_table_parents(
-                self.tables.scorer,
-                self.tables.scorer.score,
-                child,
-                self.graph.parents[child],
-                self._policies,
-                self.tables.max_table_cells,
-            )
+            parents = self.graph.parents[child]
+            # most columns keep their cuts from one turn to the next
+            key = (child, *(self.cuts[m].tobytes() for m in (child, *parents) if m in self.cuts))
+            if key not in self._entered:
+                self._entered[key] = greedy_table_parents(
+                    self.tables.scorer,
+                    self.tables.scorer.score,
+                    child,
+                    parents,
+                    self._policies,
+                    self.tables.max_table_cells,
+                )
+            chosen, score = self._entered[key]
             (before,) = self._scores(child, [self.parents[child]])
             if is_gain(score - before, before):
                 self.parents[child] = chosen

@@ -6,7 +6,13 @@ from time import sleep
 import numpy as np
 import pandas as pd
 import pytest
-from learning_inside import check_front_learning, limits_after_preparation, of_problems, of_search
+from learning_inside import (
+    check_front_learning,
+    limits_after_preparation,
+    of_problems,
+    of_search,
+    seconds_of_columns,
+)
 from processor_time import work_for
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, fit_shape, read_table
@@ -25,8 +31,20 @@ def test_a_search_has_the_seconds_that_are_left():
     assert limits_after_preparation(limits, 1.0, 6.0).max_seconds == pytest.approx(3.0)
     # a quarter of the limit, however long the preparation took
     assert limits_after_preparation(limits, 100.0).max_seconds == pytest.approx(2.5)
+    # of the seconds that columns do not need after the search
+    assert limits_after_preparation(limits, 100.0, 6.5, 4.0).max_seconds == pytest.approx(1.5)
     assert limits_after_preparation(Limits(max_evaluations=5), 4.0) == Limits(max_evaluations=5)
     assert limits_after_preparation(Limits(max_seconds=np.inf), 4.0).max_seconds == np.inf
+
+
+def test_columns_need_seconds_after_a_search():
+    limits = Limits(max_seconds=10.0)
+    assert 0 < seconds_of_columns(limits, 10) < 0.5
+    assert seconds_of_columns(limits, 200) == pytest.approx(20 * seconds_of_columns(limits, 10))
+    # half of the limit, however many there are
+    assert seconds_of_columns(limits, 10_000) == 5.0
+    assert seconds_of_columns(Limits(max_seconds=np.inf), 10) == seconds_of_columns(limits, 10)
+    assert seconds_of_columns(Limits(max_evaluations=5), 10) == 0.0
 
 
 def test_threads_fit_the_same_shapes(monkeypatch):
@@ -80,9 +98,9 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
     monkeypatch.setattr("gomea_bn.learning.options.source_table", slow)
     seconds_before: list[float] = []
 
-    def noting(limits: Limits, seconds: float, after: float) -> Limits:
+    def noting(limits: Limits, seconds: float, *further: float) -> Limits:
         seconds_before.append(seconds)
-        return limits_after_preparation(limits, seconds, after)
+        return limits_after_preparation(limits, seconds, *further)
 
     monkeypatch.setattr(of_search, "limits_after_preparation", noting)
     x = np.linspace(0.0, 1.0, 40) ** 2
