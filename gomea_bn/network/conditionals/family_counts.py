@@ -246,10 +246,10 @@ class FamilyCounts(OnScale):
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         """Return one number, or code of a level, per row, (n,)."""
-        p = self._probabilities(self._logs(values), list(self._sum.moved(values)))
-        below = np.cumsum(np.broadcast_to(p, (n, p.shape[-1])), axis=1)
-        chosen, shares = generator.random(n) * below[:, -1], generator.random(n)
-        steps = (below[:, :-1] <= chosen[:, None]).sum(axis=1)
+        rates = np.broadcast_to(self._rates(self._logs(values)), n)
+        steps = np.empty(n, np.int64)
+        _fill_steps(rates.copy(), self._growths, generator.random(n), np.empty(len(self._numbers)), steps)
+        shares = generator.random(n)
         drawn = self._edges[steps] + shares * (self._edges[steps + 1] - self._edges[steps])
         up_to = np.cumsum(self._point_shares)
         for step in np.unique(steps[~self._is_spread[steps]]).tolist():
@@ -278,13 +278,16 @@ class FamilyCounts(OnScale):
     def _logs(self, values: Columns) -> NDArray[np.float64]:
         return _inside(self._sum.of(values))
 
+    def _rates(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what multiplies `_growths`, of the shape of the logarithms of means."""
+        means = np.exp(logs)
+        return np.asarray(means if self.size == np.inf else means / (means + self.size))
+
     def _probabilities(self, logs: NDArray[np.float64], moved: list[Any]) -> NDArray[np.float64]:
         """Return the probabilities of all steps, float64 (..., n_steps), averaged over cells of parents."""
         if not moved:
-            means = np.exp(np.ravel(logs))
-            rates = means if self.size == np.inf else means / (means + self.size)
-            result = np.empty((len(means), len(self._numbers)))
-            _fill_probabilities(rates, self._growths, result)
+            result = np.empty((np.size(logs), len(self._numbers)))
+            _fill_probabilities(self._rates(logs).ravel(), self._growths, result)
             return result.reshape(*np.shape(logs), len(self._numbers))
         # parents move independently
         width = np.sqrt(sum(np.square(of_parent) for of_parent in moved))
@@ -387,25 +390,50 @@ def _inside(logs: Any) -> NDArray[np.float64]:
 
 
 @kernel
+def _fill_multiples(rate: float, growths: NDArray[np.float64], result: NDArray[np.float64]) -> float:
+    """Write the probabilities of numbers, each of which is the one before it by rate times growth, as multiples.
+
+    They are those of the most probable number, and the sum is returned.
+    """
+    last, mode = len(growths), 0
+    # from the most probable number on in both directions, so that nothing overflows
+    while mode < last and rate * growths[mode] >= 1.0:
+        mode += 1
+    result[mode] = total = 1.0
+    for k in range(mode, last):
+        result[k + 1] = result[k] * rate * growths[k]
+        total += result[k + 1]
+    for k in range(mode, 0, -1):
+        result[k - 1] = result[k] / (rate * growths[k - 1])
+        total += result[k - 1]
+    return total
+
+
+@kernel
 def _fill_probabilities(
     rates: NDArray[np.float64], growths: NDArray[np.float64], result: NDArray[np.float64]
 ) -> int:
-    """Write the probabilities of numbers (n, n_numbers), each of which is the one before it by rate times growth."""
-    last = len(growths)
+    """Write the probabilities of numbers (n, n_numbers), see `_fill_multiples`."""
     for i in range(len(rates)):
-        # from the most probable number on in both directions, so that nothing overflows
-        mode = 0
-        while mode < last and rates[i] * growths[mode] >= 1.0:
-            mode += 1
-        result[i, mode] = total = 1.0
-        for k in range(mode, last):
-            result[i, k + 1] = result[i, k] * rates[i] * growths[k]
-            total += result[i, k + 1]
-        for k in range(mode, 0, -1):
-            result[i, k - 1] = result[i, k] / (rates[i] * growths[k - 1])
-            total += result[i, k - 1]
-        for k in range(last + 1):
+        total = _fill_multiples(rates[i], growths, result[i])
+        for k in range(result.shape[1]):
             result[i, k] /= total
+    return 0
+
+
+@kernel
+def _fill_steps(
+    rates: NDArray[np.float64], growths: NDArray[np.float64], shares: NDArray[np.float64],
+    multiples: NDArray[np.float64], steps: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Write the places of numbers up to which probabilities add up to shares, one per rate."""
+    for i in range(len(rates)):
+        wanted = shares[i] * _fill_multiples(rates[i], growths, multiples)
+        place, below = 0, multiples[0]
+        while place < len(growths) and below <= wanted:
+            place += 1
+            below += multiples[place]
+        steps[i] = place
     return 0
 
 

@@ -62,7 +62,8 @@ def student_cells(ends: NDArray[np.float64], means: Any, scales: Any, freedom: A
     """Return the probabilities of cells between increasing ends (n_cells + 1,), which add up to 1 for each centre.
 
     They are those of Student's t distribution around centres, which broadcast with the scales and the degrees of
-    freedom, restricted to the range of the cells: float64 (..., n_cells).
+    freedom, restricted to the range of the cells: float64 (..., n_cells). They add up to less than 1 where the range
+    has hardly any probability.
     """
     shape = np.broadcast_shapes(np.shape(means), np.shape(scales), np.shape(freedom))
     centres, of_scales = _flat(means, shape), _flat(scales, shape)
@@ -123,7 +124,8 @@ def _tails(freedom: float) -> _Tails:
 def _below(t: float, pieces: NDArray[np.float64], last: float, log_tail: float, power: float) -> float:
     """Return P(T <= t); see `_Tails`."""
     size = abs(t)
-    if size < last:
+    # both ends are rounded as the place is, which may be the last one
+    if 1.0 + size < 1.0 + last:
         # the first binary digits of 1 + size number the pieces, and the others are the share of the piece
         digits = np.float64(1.0 + size).view(np.int64)
         k = (digits >> (_DIGITS - _LOG_PIECES)) - (_EXPONENT_OF_ONE << _LOG_PIECES)
@@ -163,7 +165,7 @@ def _fill_cells(
     ends: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64],
     pieces: NDArray[np.float64], last: float, log_tail: float, power: float, result: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Write the shares of `shares_of_cells`."""
+    """Write the probabilities of `student_cells`."""
     n_cells = result.shape[1]
     for i in range(len(means)):
         total, per_scale = 0.0, 1.0 / scales[i]

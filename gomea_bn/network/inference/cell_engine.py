@@ -99,6 +99,9 @@ _LEAST_DRAWS, _ENOUGH_DRAWS = 625.0, 2_500.0
 # weighted draws for each of a few draws of a row, equal draws that they must be worth, and most of a row
 _DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = 256, 32.0, 2**11
 
+# fewer rows with the same known columns take longer by weighted draws of their own than next to others over cells
+_LEAST_ALIKE = 4
+
 # rows whose weighted draws are in memory at the same time
 _ROWS_ALIKE = 2**9
 
@@ -799,9 +802,14 @@ class CellEngine:
         return values, logs, worth
 
     def _rows_alike(self, evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield some of the given rows whose known columns are the same, as many as memory has room for."""
-        masks, of_row = np.unique(evidence.codes[rows] < 0, axis=0, return_inverse=True)
-        for k in range(len(masks)):
+        """Yield those of the given rows whose known columns are the same as those of some others.
+
+        They come in parts that memory has room for.
+        """
+        _, of_row, counts = np.unique(
+            evidence.codes[rows] < 0, axis=0, return_inverse=True, return_counts=True
+        )
+        for k in np.flatnonzero(counts >= _LEAST_ALIKE).tolist():
             alike = rows[of_row.ravel() == k]
             yield from np.split(alike, range(_ROWS_ALIKE, len(alike), _ROWS_ALIKE))
 

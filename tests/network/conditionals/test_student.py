@@ -6,6 +6,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gomea_bn.network.conditionals import student
 from gomea_bn.network.conditionals.student import (
     below_student,
     log_student,
@@ -26,6 +27,17 @@ def test_probabilities_are_those_of_scipy_with_all_digits_of_small_ones(freedom)
     is_tail = (t < 0) & (expected > 1e-280)
     assert is_tail.sum() > 1_000
     np.testing.assert_allclose(found[is_tail], expected[is_tail], rtol=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [340.5, 341.5])
+def test_tables_are_not_read_behind_their_end(freedom, monkeypatch):
+    tails = student._tails(freedom)
+    behind = np.vstack([tails.pieces, np.full((1, 4), np.nan)])
+    monkeypatch.setattr(student, "_tails", lambda _: tails._replace(pieces=behind[:-1]))
+    # 1 + t is rounded to the end
+    t = -np.nextafter(tails.last, 0.0)
+    assert 1.0 - t == 1.0 + tails.last
+    assert below_student(freedom, t) == 0
 
 
 def test_one_degree_of_freedom_has_its_closed_form():

@@ -143,6 +143,22 @@ def test_loosely_bound_cells_are_filled_as_fine_grids_say(network, frame, monkey
     assert abs(filled["x"].corr(filled["z"]) - near["x"].corr(near["z"])) < 0.02
 
 
+def test_a_row_that_lacks_other_cells_than_all_others_has_no_few_draws(network, frame, monkeypatch):
+    few: list[int] = []
+    weighted = cell_engine.CellEngine._weighted_draws
+
+    def counted(engine: Any, evidence: Any, wanted: Any, n: int, generator: Any) -> Any:
+        if n == cell_engine._DRAWS_OF_DRAW:
+            few.append(len(evidence))
+        return weighted(engine, evidence, wanted, n, generator)
+
+    monkeypatch.setattr(cell_engine.CellEngine, "_weighted_draws", counted)
+    gaps = frame.sample(20, random_state=1).reset_index(drop=True).astype({"k": object}).assign(x=np.nan)
+    gaps.loc[0, "k"], gaps.loc[1, ["y", "k"]], gaps.loc[2:, "y"] = np.nan, np.nan, np.nan
+    assert not network.impute(gaps, random_state=1).isna().to_numpy().any()
+    assert few == [18]
+
+
 def test_rows_have_no_draws_of_their_own_once_it_is_late(network, frame, monkeypatch):
     monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
     monkeypatch.setattr(cell_engine, "_MOST_DIFFERENCE", 0.0)
