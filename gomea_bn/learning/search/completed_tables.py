@@ -162,6 +162,8 @@ _SHARE_OF_PREPARATION = 0.15
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
+# rows beyond which the first completed table that gains nothing is the last one
+_FEW_ROWS = 1_000
 # any number: draws must be others than those of the searches before
 _SEED_OF_CURVES = 11
 
@@ -189,7 +191,7 @@ def with_completions(
     rows show all dependences. The other rounds begin without a network on a table that the conditionals of the best
     network complete. Networks with conditionals compete by the likelihood of the observed values, minus 1 for every
     free probability and coefficient, weighted as in the mixture. Learning those of one network may take a share of what
-    the clock has left.
+    the clock has left. Of many rows, the first completed table that gains nothing is the last one.
     """
     if not problem.first_cuts:
         return Found(problem, *with_shown_cuts(problem, _on_completed_rows(problem, table, rounds), clock))
@@ -263,6 +265,9 @@ def with_completions(
             network, criterion = other, of_network
             result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)
             found = Found(of_rows, replace(learned, shapes=network.shapes), result, network.conditionals)
+        elif table.n_rows > _FEW_ROWS and rows is not complete:
+            # of more rows, no later table has gained where one did not
+            break
         longest = max(longest, search_clock() - began)
         n_left -= 1
     if found is None:

@@ -558,3 +558,17 @@ def test_conditionals_of_a_search_of_complete_rows_follow_all_rows(monkeypatch):
     BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame)
     assert len(n_rows) > 1
     assert set(n_rows) == {400}
+
+
+@pytest.mark.parametrize(("n_rows", "n_tables"), [(500, 4), (1100, 2)])
+def test_of_many_rows_a_completed_table_without_gain_is_the_last(n_rows, n_tables, monkeypatch):
+    criteria = []
+
+    def no_gain(network, frame):
+        criteria.append(0.0)
+        return float(len(criteria))
+
+    monkeypatch.setattr(completed_tables, "_criterion_of_conditionals", no_gain)
+    BayesNetLearner(max_evaluations=3000, random_state=1).fit(with_gaps(chain(n_rows)))
+    # the first one is of the tables of bins, the second one of complete rows
+    assert len(criteria) == 1 + n_tables
