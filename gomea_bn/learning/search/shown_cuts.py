@@ -286,10 +286,6 @@ class _ShownCuts:
         self.movable = tables.priced_variables
         n_rows = tables.scorer.n_rows
         self._least_gain = _WORTHWHILE_GAIN_OF_ROW * n_rows if n_rows > _FEW_ROWS else 0.0
-        self._cells_of_grid = _N_CELLS
-        if n_rows <= _FEW_ROWS:
-            is_wide = tables.n_nodes > _FEW_COLUMNS
-            self._cells_of_grid = _CELLS_OF_FEW_ROWS if is_wide else self._pricing.n_cells
         members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
         self._in_curves = members & set(self.movable)
         self._policies = [0] * tables.n_nodes
@@ -448,6 +444,12 @@ class _ShownCuts:
         return CutProblem.of_rows(
             self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v)
         )
+
+    @property
+    def _cells_of_grid(self) -> int:
+        if self.tables.scorer.n_rows > _FEW_ROWS:
+            return _N_CELLS
+        return _CELLS_OF_FEW_ROWS if self.tables.n_nodes > _FEW_COLUMNS else self._pricing.n_cells
 
     @property
     def _pricing(self) -> Pricing:
