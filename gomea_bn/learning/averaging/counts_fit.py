@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.learning.averaging.effects_fit import Design, tolerance_of_curves
+from gomea_bn.learning.averaging.effects_fit import TOLERANCE, Design
 from gomea_bn.learning.averaging.logit_fit import MOST_LEVERAGE, RIDGE
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.network.conditionals.family_counts import FamilyCounts, fitted_count
@@ -59,7 +59,7 @@ def fitted_counts(
         width = factor_of_amounts(float(known[is_amount].sum()), float(of_amounts @ coefficients**2))
     prior = factor * precisions + width * of_amounts
     coefficients, information = fitted_count(full, values, ones, prior, size, coefficients)
-    terms, of_terms = design.effects(coefficients, places, tolerance_of_curves(n_rows))
+    terms, of_terms = design.effects(coefficients, places, TOLERANCE)
     fitted = FamilyCounts(parents, groups, terms, of_terms, 0.0 if size == np.inf else 1 / size)
     ridge = RIDGE * np.trace(information) / len(information) * np.eye(len(information))
     factor_of_all = scipy.linalg.cholesky(information + ridge, lower=True)

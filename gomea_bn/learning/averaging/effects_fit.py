@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod, sqrt
+from math import prod
 
 import numpy as np
 import scipy
@@ -54,8 +54,8 @@ _LEAST_WIDTH_PRECISION = 1.0
 _WIDTH_STEPS, _MOST_HALVINGS, _LEAST_STEP = 30, 8, 1e-4
 # precision of a coefficient that stays 0
 _NEVER = 1e12
-# least that a curve may be moved so that fewer B-splines describe it, in scales of the noise or in log odds
-_LEAST_TOLERANCE = 0.01
+# by how much a curve may be moved so that fewer B-splines describe it, in scales of the noise or in log odds
+TOLERANCE = 0.01
 # root mean square distance of places from normal scores beyond which functions are those of the scores, and the most
 # knots of these
 _MOST_SHIFT = 0.1
@@ -118,14 +118,6 @@ class Design:
         intercept = coefficients[0] - self.means @ coefficients[1:]
         terms = Terms(tuple(functions), self.factors, self.products)
         return terms, np.concatenate([[intercept], *heights, products])
-
-
-def tolerance_of_curves(n_rows: int) -> float:
-    """Return by how much curves may be moved so that fewer B-splines describe them, in scales of the noise.
-
-    It is the standard error of the mean of all rows, which no point of a curve is surer than, and at least .01.
-    """
-    return max(_LEAST_TOLERANCE, 1 / sqrt(n_rows))
 
 
 def _with_fewest_splines(curve: Functions, places: NDArray[np.float64], tolerance: float) -> Functions:
@@ -532,8 +524,7 @@ class _ScaledFit:
     ) -> Member:
         """Return the sum of effects."""
         noise, least = self.noise, self.least
-        relative = tolerance_of_curves(len(self.left_out))
-        tolerance = relative * max(float(noise.scales.min()), least)
+        tolerance = TOLERANCE * max(float(noise.scales.min()), least)
         terms, of_terms = design.effects(self.coefficients, places, tolerance)
         effects = FamilyEffects(
             parents,
@@ -549,7 +540,7 @@ class _ScaledFit:
         if self.widths is not None:
             # the mean log width is 0
             of_widths = np.concatenate([[0.0], noise.coefficients])
-            width_terms, heights = self.widths.effects(of_widths, places, relative)
+            width_terms, heights = self.widths.effects(of_widths, places, TOLERANCE)
             effects = replace(effects, width_terms=width_terms, width_coefficients=heights)
         return Member(effects, self.left_out)
 

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import FIXED_SEED
-from gomea_bn.learning.averaging.effects_fit import Design, tolerance_of_curves
+from gomea_bn.learning.averaging.effects_fit import TOLERANCE, Design
 from gomea_bn.learning.averaging.stacks import Member
 from gomea_bn.learning.averaging.target_fit import LevelOdds
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, derivatives, log_levels
@@ -158,8 +158,7 @@ class _Fit:
         left_out = log_levels((index - moved)[None], constants, positions[None])[
             np.arange(len(index)), rows.levels
         ]
-        tolerance = tolerance_of_curves(len(index))
-        terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, tolerance)
+        terms, coefficients = rows.design.effects(np.concatenate([[0.0], slopes]), places, TOLERANCE)
         return Member(FamilyLogit(parents, groups, terms, coefficients, constants, positions), left_out)
 
     def _of_levels(self, rows: LogitRows, parents: tuple[str, ...], groups: tuple[str, ...]) -> Member:

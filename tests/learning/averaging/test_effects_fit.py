@@ -31,7 +31,6 @@ from gomea_bn.learning.averaging.effects_fit import (
     functions_of_places,
     left_out_residuals,
     scores_of_parent,
-    tolerance_of_curves,
     width_coefficients,
 )
 from gomea_bn.network.conditionals import (
@@ -81,11 +80,6 @@ def test_left_out_residuals_are_those_of_regressions_without_each_row(
             others = np.arange(n) != row
             without = slow_ridge(z[others, k], design[others], precisions)
             assert residuals[row, k] == pytest.approx(z[row, k] - design[row] @ without, abs=1e-8)
-
-
-@pytest.mark.parametrize(("n_rows", "tolerance"), [(100, 0.1), (400, 0.05), (10_000, 0.01), (250_000, 0.01)])
-def test_curves_of_few_rows_may_be_moved_by_the_error_of_a_mean(n_rows: int, tolerance: float) -> None:
-    assert tolerance_of_curves(n_rows) == pytest.approx(tolerance)
 
 
 def unit_scale(values: Floats) -> UnitScale:

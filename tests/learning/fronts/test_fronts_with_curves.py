@@ -146,8 +146,6 @@ def test_every_network_is_readable(frame: pd.DataFrame, learner: ParetoBayesNetL
                 assert network.cardinality(member) > 1
         assert max(table.size for table in network.tables.values()) <= 4096
         assert (network.conditionals is not None) == (index % 9 == 0)
-        # a spline has more numbers than the functions that it is made of, and odds of cells are not counted
-        assert index % 9 or network.n_parameters < 50 + 3 * candidate.objectives["complexity"]
     assert followed >= {"line", "sum", "high"}
     assert most > 30
 
