@@ -220,6 +220,9 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
     return probabilities
 
 
+FEWER_CELLS = "fewer_cells"
+"""Entry of a column in the record "curves": its table scores more, but has too many cells for a front's objectives."""
+
 CUT_SHORT = "cut_short"
 """Entry of a network's metadata, which a fit writes: what its time limit cut short."""
 

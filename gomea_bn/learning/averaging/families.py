@@ -53,7 +53,7 @@ from gomea_bn.network.conditionals.scales import (
     ProbabilityScale,
     UnitScale,
 )
-from gomea_bn.network.recorded import TARGET, recorded_target
+from gomea_bn.network.recorded import FEWER_CELLS, TARGET, recorded_target
 from gomea_bn.network.rows import evidence_for
 from gomea_bn.network.tables import (
     MOST_SHOWN_CELLS,
@@ -868,8 +868,9 @@ class Averaging:
         if model is None:
             return None, False
         record = self.network.metadata.get("curves")
-        # a search has compared both by its own objective and bins
-        if isinstance(record, Mapping) and name in record and set(parents) == set(self.network.parents(name)):
+        of_column = record.get(name) if isinstance(record, Mapping) else None
+        has_fewer_cells = isinstance(of_column, Mapping) and of_column.get(FEWER_CELLS) is True
+        if has_fewer_cells and set(parents) == set(self.network.parents(name)):
             return model, True
         # the score of uniform bins knows tables alone
         if not self.network.shapes:

@@ -74,6 +74,7 @@ def _metadata(
         gone[child] = gone.get(child, 0.0) + loss
     curves = {
         child: {
+            **entry,
             "nats": max(entry["nats"] - gone.get(child, 0.0), 0.0),
             "table_parents": [p for p in entry["table_parents"] if (p, child) not in removed],
         }

@@ -34,7 +34,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.parts import check_metadata, check_pseudo_count
-from gomea_bn.network.recorded import CUT_SHORT
+from gomea_bn.network.recorded import CUT_SHORT, FEWER_CELLS
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
@@ -134,9 +134,10 @@ def _shown(
         if cells <= _MOST_CELLS:
             break
     shown = problem.genotype(edges, policies.tolist())
-    curves = {}
+    curves: dict[str, dict[str, Any]] = {}
     # the search has them in its cache
-    scores = scorer.score(problem.families(genotype)) if follows.any() else np.empty(0)
+    searched_families = problem.families(genotype) if follows.any() else []
+    scores, of_tables = scorer.score(searched_families), scorer.table_scores(searched_families)
     for child in np.flatnonzero(follows).tolist():
         key = tuple((v, int(policies[v])) for v in (child, *parents[child]))
         if key not in chosen:
@@ -148,6 +149,8 @@ def _shown(
             "nats": max(float(scores[child]) - score, 0.0),
             "table_parents": [names[parent] for parent in of_table],
         }
+        if scores[child] < of_tables[child]:
+            curves[names[child]][FEWER_CELLS] = True
     return LearnedNetwork(
         edges,
         learned_cut_points(problem, shown),

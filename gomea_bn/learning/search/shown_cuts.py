@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.recorded import FEWER_CELLS
 from gomea_bn.problems.cuts.blanket import (
     CodedFamily,
     Cuts,
@@ -163,7 +164,9 @@ def with_shown_cuts(
     if not follows.any():
         return network, result
     begin_part("Choosing the cuts that are shown")
-    scores = problem.scorer.score(problem.families(result.X))
+    searched = problem.families(result.X)
+    scores = problem.scorer.score(searched)
+    has_fewer_cells = scores < problem.scorer.table_scores(searched)
     # libraries may forget them when the problem of tables is made
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
@@ -175,10 +178,12 @@ def with_shown_cuts(
     by_tables = tables.scorer.score(tables.families(genotype))
     gains = np.maximum(scores - by_tables, 0.0).tolist()
     names = [variable.name for variable in problem.scorer.variables]
-    record = {
+    record: dict[str, dict[str, Any]] = {
         names[v]: {"nats": gains[v], "table_parents": [names[parent] for parent in choice.parents[v]]}
         for v in np.flatnonzero(follows).tolist()
     }
+    for v in np.flatnonzero(follows & has_fewer_cells).tolist():
+        record[names[v]][FEWER_CELLS] = True
     learned = replace(
         network,
         cuts=learned_cut_points(tables, genotype),

@@ -91,10 +91,10 @@ _FINE_SIZES = _SIZES_OF_ROWS[:2]
 _MOST_OWN_DENSITIES = 2**15
 
 # weighted draws of a row whose rounds do not settle: more where the former ones are worth less than enough equal draws
-_DRAWS_OF_ROW = 2**10, 2**12, 2**14
+_DRAWS_OF_ROW = 2**11, 2**13, 2**14
 
-# equal draws that they must be worth, and that are enough for a distribution; a log density has enough with the former
-_LEAST_DRAWS, _ENOUGH_DRAWS = 625.0, 2_500.0
+# equal draws that they must be worth, and that are enough for a log density and for a distribution
+_LEAST_DRAWS, _ENOUGH_OF_DENSITY, _ENOUGH_DRAWS = 625.0, 1_250.0, 2_500.0
 
 # weighted draws for each of a few draws of a row, equal draws that they must be worth, and most of a row
 _DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = 256, 32.0, 2**11
@@ -759,7 +759,7 @@ class CellEngine:
         """Return the answer of a single row by weighted draws, or None if they are worth too little."""
         wanted = [] if target is None else [target]
         generator = np.random.default_rng(SEED)
-        enough = _LEAST_DRAWS if target is None else _ENOUGH_DRAWS
+        enough = _ENOUGH_OF_DENSITY if target is None else _ENOUGH_DRAWS
         of_columns, of_row, worth = self._enough_draws(evidence, wanted, enough, generator)
         if worth < _LEAST_DRAWS:
             return None
