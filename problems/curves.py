@@ -116,7 +116,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     if sizes is None:
         return no_curves()
     with one_blas_thread():
-        return _of_rows(variables, functions, sizes, range(len(variables)))
+        return _of_rows(variables, functions, sizes)
 
 
 class CurveSizes(NamedTuple):
@@ -160,23 +160,22 @@ def family_curve_data(
     sizes: CurveSizes,
     functions: Sequence[ColumnFunctions] | None = None,
 ) -> CurveData:
-    """Return what kernels need to score the last one of some columns of a table as a sum of curves of the others.
+    """Return what kernels need to score some columns of a table as sums of curves of others.
 
     `functions` are those of the columns, if they are known.
     """
     with one_blas_thread():
         if functions is None:
             functions = column_functions(variables, sizes.per_column, sizes.has_units)
-        return _of_rows(variables, functions, sizes, [len(variables) - 1])
+        return _of_rows(variables, functions, sizes)
 
 
 def _of_rows(
     variables: Sequence[ScoredVariable],
     functions: Sequence[ColumnFunctions],
     sizes: CurveSizes,
-    children: Sequence[int],
 ) -> CurveData:
-    """Return the moments of all rows, given the functions of every column and the columns that may follow others."""
+    """Return the moments of all rows, given the functions of every column."""
     n_rows, n, per_column = len(variables[0].values), len(variables), sizes.per_column
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
@@ -204,8 +203,7 @@ def _of_rows(
     targets = np.zeros((n_rows, n, N_TARGETS))
     alone = np.full((n, N_TARGETS), -np.inf)
     least = np.zeros((n_rows, n, N_TARGETS))
-    for v in children:
-        variable = variables[v]
+    for v, variable in enumerate(variables):
         if variable.may_follow_curves and variable.shape is not None:
             targets[:, v, 0], least[:, v, 0] = _centred(scores[v], widths[v])
             alone[v, 0] = variable.shape.compared_log_likelihood
@@ -256,7 +254,7 @@ def _of_rows(
             # next to their line levels differ less
             precisions[SMOOTH:, first[v] : last] = _WIDTHS[1]
     keys = np.random.default_rng(FIXED_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
-    logits, counts = logit_data(variables, functions, children)
+    logits, counts = logit_data(variables, functions)
     tails = tail_data(variables, functions, targets[:, :, 1], least, terms)
     squares, rows_of_noise = (targets**2).sum(axis=0) + unexplained, n_rows - 1 + PRIOR_ROWS
     return CurveData(
@@ -279,7 +277,7 @@ def _of_rows(
         logits=logits,
         counts=counts,
         transforms=transform_data(
-            variables, functions, children, scores, widths, first, products, squares, rows_of_noise, tails
+            variables, functions, scores, widths, first, products, squares, rows_of_noise, tails
         ),
         tails=tails,
     )

@@ -31,27 +31,25 @@ _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS = 6_000, 1 << 25
 
 
 def logit_data(
-    variables: Sequence[ScoredVariable], functions: Sequence[ColumnFunctions], children: Sequence[int]
+    variables: Sequence[ScoredVariable], functions: Sequence[ColumnFunctions]
 ) -> tuple[LogitData, CountData]:
     """Return what kernels need to score discrete columns as logits of curves of their parents, and columns of counts.
 
-    `children` are the columns that may follow others. Rows are in random order. Of many rows, or of many columns, some
-    are taken.
+    Rows are in random order. Of many rows, or of many columns, some are taken.
     """
     n_rows, n = len(variables[0].values), len(variables)
     n_functions = sum(len(column.roughness) for column in functions)
     m = min(n_rows, _MOST_ROWS_OF_LOGITS, _MOST_NUMBERS_OF_LOGITS // n_functions)
     some = np.random.default_rng(FIXED_SEED).permutation(n_rows)[:m]
     n_levels, codes = np.zeros(n, np.int64), np.zeros((n, m), np.uint8)
-    for v in children:
-        variable = variables[v]
+    for v, variable in enumerate(variables):
         n_present = len(np.unique(variable.values)) if variable.n_levels else 0
         if 2 <= n_present <= MOST_LEVELS:
             among, of_rows = np.unique(np.asarray(variable.values)[some], return_inverse=True)
             # levels need rows to show what they depend on
             if len(among) == n_present:
                 n_levels[v], codes[v] = n_present, of_rows
-    counts = _count_data(variables, children, some)
+    counts = _count_data(variables, some)
     if not n_levels.any() and not counts.is_count.any():
         return no_logits(n), counts
     shares = np.zeros((n, max(int(n_levels.max()), 1)))
@@ -111,16 +109,14 @@ def _cell_means(
     return np.stack(cells), n_cells, means
 
 
-def _count_data(
-    variables: Sequence[ScoredVariable], children: Sequence[int], some: NDArray[np.int64]
-) -> CountData:
+def _count_data(variables: Sequence[ScoredVariable], some: NDArray[np.int64]) -> CountData:
     """Return what kernels need to score columns of counts, in some rows.
 
     A count without parents has the score of its shape, or that of a Poisson or negative binomial distribution if it is
     better, so that only parents gain.
     """
     n, n_rows = len(variables), len(variables[0].values)
-    is_count = np.array([v in children and variable.may_be_count for v, variable in enumerate(variables)])
+    is_count = np.array([variable.may_be_count for variable in variables])
     if not is_count.any():
         return no_counts(n)
     values = np.zeros((n, len(some)), np.int32)

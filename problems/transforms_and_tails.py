@@ -100,7 +100,6 @@ def no_tails() -> TailData:
 def transform_data(
     variables: Sequence[ScoredVariable],
     functions: Sequence[ColumnFunctions],
-    children: Sequence[int],
     scores: Mapping[int, NDArray[np.float64]],
     widths: Mapping[int, NDArray[np.float64]],
     first: NDArray[np.int64],
@@ -109,14 +108,13 @@ def transform_data(
     n_rows: float,
     tails: TailData,
 ) -> TransformData:
-    """Return what kernels need to score `children` that follow curves of their parents after a transformation.
+    """Return what kernels need to score columns that follow curves of their parents after a transformation.
 
     `first`, `products`, `squares` and `tails` are those of `CurveData`, and `n_rows` are the rows with those of the
     prior.
     """
     data, scratch = no_transforms(len(variables)), new_transform_scratch()
-    for v in children:
-        column = functions[v]
+    for v, column in enumerate(functions):
         if isinstance(column, NumberFunctions) and variables[v].may_follow_curves:
             set_transform(data, v, column.smooth, scores[v], widths[v])
         size = int(data.n_functions[v])

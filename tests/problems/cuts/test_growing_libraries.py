@@ -30,13 +30,6 @@ def random_cuts(values: NDArray[Any], n_cuts: int, rng: np.random.Generator) -> 
     return np.sort(rng.uniform(values.min(), values.max(), n_cuts))
 
 
-def test_a_column_with_another_library_is_sorted_once() -> None:
-    (variable,) = tied_variables(1, 90, "c", n_distinct=30)
-    other = variable.with_policies([Policy(np.array([0.5]))])
-    assert other.ranks is variable.ranks
-    assert [policy.cut_points.tolist() for policy in other.policies] == [[0.5]]
-
-
 def held(scorer: FamilyScorer, variable: int) -> list[int]:
     return [k for k, policy in enumerate(scorer.library(variable)) if policy is not None]
 

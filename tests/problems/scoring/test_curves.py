@@ -334,19 +334,6 @@ def test_families_with_known_functions_do_not_make_splines_of_all_rows_again(
     np.testing.assert_array_equal(anew.tails.of_cells, first.tails.of_cells)
 
 
-def test_a_family_has_what_its_last_column_follows_alone() -> None:
-    variables = [v for v in some_variables() if not v.n_levels]
-    sizes, functions = sizes_and_functions(variables)
-    assert sizes is not None
-    whole = curve_data(variables)
-    of_family = family_curve_data(variables, sizes, functions)
-    assert (of_family.alone[:-1] == -np.inf).all()
-    assert not of_family.transforms.n_functions[:-1].any()
-    np.testing.assert_array_equal(of_family.alone[-1], whole.alone[-1])
-    np.testing.assert_array_equal(of_family.with_targets[:, -1], whole.with_targets[:, -1])
-    np.testing.assert_array_equal(of_family.transforms.alone[-1], whole.transforms.alone[-1])
-
-
 def test_functions_keep_as_many_numbers_as_they_may() -> None:
     values = np.random.default_rng(1).normal(size=200)
     scores = normal_scores(values)[0]
