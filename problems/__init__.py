@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gomea_bn.problems.curves import CurveSizes as CurveSizes
     from gomea_bn.problems.curves import curve_data as curve_data
     from gomea_bn.problems.curves import sizes_and_functions as sizes_and_functions
+    from gomea_bn.problems.cuts.cut_column import ScoredVariable as ScoredVariable
     from gomea_bn.problems.family_scorer import FamilyScorer as FamilyScorer
     from gomea_bn.problems.family_scorer import LibraryGrowth as LibraryGrowth
     from gomea_bn.problems.family_scorer import ScoredFamily as ScoredFamily
@@ -61,10 +62,10 @@ if TYPE_CHECKING:
     from gomea_bn.problems.multi_objective import brute_force_front as brute_force_front
     from gomea_bn.problems.parents import ParentLibraries as ParentLibraries
     from gomea_bn.problems.python_problem import PythonProblem as PythonProblem
-    from gomea_bn.problems.scored_variables import ScoredVariable as ScoredVariable
     from gomea_bn.problems.scores import family_score as family_score
     from gomea_bn.problems.scores import score_rule as score_rule
     from gomea_bn.problems.scores import scoring_method as scoring_method
+    from gomea_bn.problems.structure import CutPricer as CutPricer
     from gomea_bn.problems.structure import StructureProblem as StructureProblem
 
 __getattr__, __dir__, __all__ = public_names(__name__, __file__)

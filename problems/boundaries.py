@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, graph_families, new_scratch
@@ -21,7 +22,6 @@ from gomea_bn.problems.kernels.boundaries import (
     shortfall,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod
 
 Cuts = Mapping[int, NDArray[np.float64]]

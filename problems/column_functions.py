@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.splines import differentiated, spline_design, spline_values
 
 FIXED_SEED = 20250131

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.column_functions import ColumnFunctions, NumberFunctions, column_functions
 from gomea_bn.problems.curves import CurveSizes, family_curve_data, new_curve_scratch
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
@@ -26,7 +27,6 @@ from gomea_bn.problems.kernels.curves import (
     start_count,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.runtime.threads import one_blas_thread
 

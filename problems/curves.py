@@ -21,6 +21,22 @@ from gomea_bn.problems.column_functions import (
     column_functions,
     prior_precisions,
 )
+from gomea_bn.problems.curve_parts import (
+    LEAST_DEVIATION,
+    N_TARGETS,
+    logit_data,
+    new_logit_scratch,
+    new_tail_scratch,
+    new_transform_scratch,
+    no_counts,
+    no_logits,
+    no_tails,
+    no_transforms,
+    tail_data,
+    transform_data,
+)
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
+from gomea_bn.problems.distributions import PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.problems.kernels.cells import ITEMS_OF_BLOCK
 from gomea_bn.problems.kernels.counts import CountScratch
 from gomea_bn.problems.kernels.curves import (
@@ -36,19 +52,6 @@ from gomea_bn.problems.kernels.curves import (
 )
 from gomea_bn.problems.kernels.transforms import MOST_OF_TRANSFORM
 from gomea_bn.problems.kernels.widths import MOST_FORMS, MOST_OF_WIDTHS, WidthScratch
-from gomea_bn.problems.logits_and_counts import logit_data, new_logit_scratch, no_counts, no_logits
-from gomea_bn.problems.priors import PRIOR_ROWS, PRIOR_VARIANCE
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.transforms_and_tails import (
-    LEAST_DEVIATION,
-    N_TARGETS,
-    new_tail_scratch,
-    new_transform_scratch,
-    no_tails,
-    no_transforms,
-    tail_data,
-    transform_data,
-)
 from gomea_bn.runtime.threads import one_blas_thread
 
 # most functions of a continuous column beyond some rows, and of all columns together: a family takes the cube of these

@@ -19,6 +19,7 @@ from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.logits import (
@@ -39,7 +40,6 @@ from gomea_bn.problems.kernels.score import (
     score_counts,
     score_families,
 )
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, family_score
 from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
 from gomea_bn.runtime.threads import in_spare_threads, in_threads, n_spare_threads, zeros_by_pages

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import ParentSets
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ThreadCaches, new_cache, new_scratch
@@ -29,7 +30,6 @@ from gomea_bn.problems.kernels.front import (
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.kernels.target import TargetRows
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import free_cells, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 

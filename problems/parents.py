@@ -21,14 +21,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import FIXED_SEED
 from gomea_bn.errors import GomeaBnWarning, Setting, give_warning
-from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.curves import no_curves
 from gomea_bn.problems.family_scorer import FamilyScorer, new_score_cache, new_scratch
 from gomea_bn.problems.kernels.insertion import (
@@ -430,8 +429,6 @@ class ChainSearch:
         return float(self.table.scores[work.chosen].sum())
 
 
-# effort of parent pricing per evaluation of the search: of 1 to 5, all serve equally well
-_EFFORT_PER_EVALUATION = 2
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
 
@@ -794,68 +791,6 @@ class ParentLibraries:
         """Return the parent set of a variable with a rank in the latest table, counted from the best one."""
         library = self._libraries[v]
         return library.sets[int(library.ranks[rank])]
-
-
-class OrderedProblem(Protocol):
-    """A problem whose genotypes are graphs."""
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of variables."""
-
-    def edges(self, genotype: NDArray[np.int16]) -> list[Arc]:
-        """Return the arcs (parent, child) of a genotype without cycles."""
-
-    def genotype(self, edges: Sequence[Arc], policies: Sequence[int]) -> NDArray[np.int16]:
-        """Return the genotype of arcs and of one policy index per variable."""
-
-
-@dataclass(eq=False)
-class ParentPricer(Refiner):
-    """Improves graphs by parent sets of growing libraries and by moves in orders, until `stop` is raised."""
-
-    problem: OrderedProblem
-    libraries: ParentLibraries
-    stop: NDArray[np.uint8]
-
-    def affordable(self, n_eval: int) -> bool:
-        """Return whether the work so far is in proportion to `n_eval` evaluations."""
-        return self.libraries.effort <= _EFFORT_PER_EVALUATION * n_eval
-
-    def state(self) -> dict[str, Any]:
-        """Return the libraries."""
-        return self.libraries.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in what `state` had returned."""
-        self.libraries.restore(state)
-
-    def improved(
-        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
-    ) -> NDArray[np.int16]:
-        """Return the graph of a good order near that of a genotype; `in_use` plays no part."""
-        order = random_order(self._entered(genotype), generator)
-        return self._genotype(self.libraries.improved(order, generator, self.stop))
-
-    def from_orders(self, genotype: NDArray[np.int16], generator: np.random.Generator) -> NDArray[np.int16]:
-        """Return the best graph of searches from that of a genotype and from other orders, see `OrderStarts`."""
-        sets = self._entered(genotype)
-        # pairs that the libraries lack have no genes
-        starts = OrderStarts(self.libraries, generator, self.stop, keeps_pairs=True)
-        return self._genotype(starts.improved(sets))
-
-    def _entered(self, genotype: NDArray[np.int16]) -> list[Parents]:
-        """Return the parents of every variable of a genotype, which are then in the libraries."""
-        parents: list[list[int]] = [[] for _ in range(self.problem.n_nodes)]
-        for parent, child in self.problem.edges(genotype):
-            parents[child].append(parent)
-        sets = [tuple(sorted(of_variable)) for of_variable in parents]
-        for v, of_variable in enumerate(sets):
-            self.libraries.enter(v, of_variable)
-        return sets
-
-    def _genotype(self, sets: Sequence[Parents]) -> NDArray[np.int16]:
-        return self.problem.genotype(arcs_of(sets), [0] * len(sets))
 
 
 @dataclass(eq=False)

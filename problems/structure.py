@@ -1,26 +1,42 @@
-"""The problem of DBN-GOMEA: one ternary gene per pair of variables, one policy gene per continuous variable."""
+"""The problem of DBN-GOMEA: one ternary gene per pair of variables, one policy gene per continuous variable.
+
+Pricers improve its solutions: by the best cuts of single variables, and by parent sets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations, islice, product
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import CompiledProblem, ValuesInUse, data_digest
-from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
+from gomea_bn.problems.base import CompiledProblem, Refiner, ValuesInUse, data_digest
+from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, ParentSets
 from gomea_bn.problems.cuts.cut_column import CutColumn
-from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
+from gomea_bn.problems.cuts.interval_dp import CutProblem
+from gomea_bn.problems.cuts.libraries import CodedNetwork, Pricing
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.parents import ParentLibraries, ParentPricer
+from gomea_bn.problems.parents import OrderStarts, ParentLibraries, Parents, arcs_of, random_order
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.checkpoints import fill
+
+# pricing one variable takes about as long as this number of evaluations
+_EVALUATIONS_PER_PRICE = 200
+_FREE_ROUNDS = 5
+_MOST_REMEMBERED = 1 << 16
+# effort of parent pricing per evaluation of the search: of 1 to 5, all serve equally well
+_EFFORT_PER_EVALUATION = 2
 
 
 class StructureProblem(CompiledProblem):
@@ -441,3 +457,254 @@ class StructureProblem(CompiledProblem):
             if gene >= 0:
                 genotype[gene] = policies[variable]
         return genotype
+
+
+class _PricedColumn(NamedTuple):
+    """What pricing found for one column: the cuts to remember, None if it gave up, and better ones than the present."""
+
+    signature: tuple[int, ...]
+    best: NDArray[np.float64] | None
+    better: NDArray[np.float64] | None
+    is_known: bool = False
+    is_solved: bool = False
+
+
+class CutPricer(Refiner):
+    """Finds the best cuts of single variables in the networks of a problem.
+
+    This is one pass over the variables of one solution, not a cycle until nothing changes: the search
+    asks again for solutions that it has improved. Results are therefore remembered across solutions, by what the
+    variable's Markov blanket looked like. Another thread may raise `stop` to give up.
+
+    It counts the dynamic programmes solved (`n_priced`), the times that a variable had been priced before in the same
+    neighbourhood (`n_known`), and the times that a solution got other cuts (`n_entered`).
+    """
+
+    def __init__(self, problem: StructureProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
+        self.problem = problem
+        self.pricing = pricing
+        self.stop = stop
+        self.movable = problem.priced_variables
+        self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self.n_priced = 0
+        self.n_known = 0
+        self.n_entered = 0
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether a run of `n_eval` evaluations may price further variables: a few rounds, then one in 200."""
+        return self.n_priced < _FREE_ROUNDS * len(self.movable) + n_eval / _EVALUATIONS_PER_PRICE
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts, and the remembered cuts with the neighbourhoods in which they are best."""
+        # numbers of policies are odd, so that 0 can stand for the -1 between them
+        signatures = [[0 if part < 0 else part for part in key] for key in self._remembered]
+        cuts = list(self._remembered.values())
+        return {
+            "counts": [self.n_priced, self.n_known, self.n_entered],
+            "signatures": np.array([part for key in signatures for part in key], np.uint64),
+            "signature_lengths": np.array([len(key) for key in signatures], np.int64),
+            "cuts": np.concatenate([np.empty(0), *cuts]),
+            "cut_lengths": np.array([len(of_key) for of_key in cuts], np.int64),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned."""
+        self.n_priced, self.n_known, self.n_entered = state["counts"]
+        signatures, cuts = iter(state["signatures"].tolist()), np.array(state["cuts"])
+        ends = np.cumsum(state["cut_lengths"]).tolist()
+        self._remembered.clear()
+        for n_parts, start, end in zip(state["signature_lengths"].tolist(), [0, *ends], ends):
+            variable, score, *others = islice(signatures, n_parts)
+            self._remembered[variable, score, *(part or -1 for part in others)] = cuts[start:end]
+
+    def improved(
+        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
+    ) -> NDArray[np.int16]:
+        """Return the genotype after pricing all variables in random order, each given the cuts of those before it.
+
+        Variables whose cuts no score depends on keep them.
+        """
+        idle = self.problem.idle_variables(genotype)
+        movable = [v for v in self.movable if v not in idle]
+        order = generator.permutation(np.array(movable, np.int64)).tolist()
+        n_scores = len(self.pricing.scores)
+        score = int(generator.integers(n_scores)) if n_scores > 1 else 0
+        genotype = genotype.copy()
+        network = self.problem.coded_network(genotype)
+        # what is forgotten on the way must not have been looked up before
+        is_tight = len(self._remembered) + len(order) > _MOST_REMEMBERED
+        passes = DueColumns(order, (lambda _v: set(order)) if is_tight else network.relatives, 1)
+        for v, of_column in passes.solved(lambda v: self._priced(v, network, score)):
+            self.n_known += of_column.is_known
+            self.n_priced += of_column.is_solved
+            if of_column.best is not None:
+                if of_column.signature not in self._remembered and len(self._remembered) >= _MOST_REMEMBERED:
+                    self._remembered.clear()
+                self._remembered[of_column.signature] = of_column.best
+            if self.stop[0]:
+                break
+            if of_column.better is not None:
+                self.n_entered += self.problem.choose_cuts(v, of_column.better, genotype, network, in_use)
+        return genotype
+
+    def _priced(self, v: int, network: CodedNetwork, score: int) -> _PricedColumn:
+        """Return the best cuts of a variable, and whether they are better than the present ones; changes nothing."""
+        signature = (v, score, *network.signature(v))
+        remembered = self._remembered.get(signature)
+        present = network.cut_points[v]
+        assert present is not None
+        if self.stop[0]:
+            return _PricedColumn(signature, None, None)
+        if remembered is not None and np.array_equal(remembered, present):
+            return _PricedColumn(signature, remembered, None, is_known=True)
+        around = network.neighbourhood(v)
+        cut_problem = CutProblem.of_rows(
+            self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
+        )
+        if remembered is not None:
+            # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
+            if not _is_better(cut_problem, remembered, present):
+                return _PricedColumn(signature, present, None, is_known=True)
+            return _PricedColumn(signature, remembered, remembered, is_known=True)
+        most_bins = min(
+            self.pricing.limits.max_bins or MAX_CARDINALITY, around.most_bins(self.problem.max_table_cells)
+        )
+        if most_bins < self.pricing.limits.min_bins:
+            return _PricedColumn(signature, present, None)
+        best = self._solve(present, cut_problem, most_bins)
+        is_other = best is not None and not np.array_equal(best, present)
+        return _PricedColumn(signature, best, best if is_other else None, is_solved=True)
+
+    def _solve(
+        self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
+    ) -> NDArray[np.float64] | None:
+        """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
+        limits = self.pricing.limits
+        # the time of a dynamic programme grows with the number of bins: many are tried only where they may pay
+        few_bins = min(most_bins, 15)
+        steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]
+        for n_bins in steps:
+            allowed = replace(limits, max_bins=n_bins)
+            best = cut_problem.optimal(
+                allowed, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop
+            )
+            if best is not None and len(best.cut_points) + 1 < n_bins:
+                break
+        if self.stop[0]:
+            return None
+        if best is None or not _is_better(cut_problem, best.cut_points, present):
+            return present
+        return best.cut_points
+
+
+def _is_better(cut_problem: CutProblem, cuts: NDArray[np.float64], present: NDArray[np.float64]) -> bool:
+    """Return whether cuts score more than the present ones, by more than rounding."""
+    before = cut_problem.value(present)
+    return is_gain(cut_problem.value(cuts) - before, before)
+
+
+@dataclass(eq=False)
+class ParentPricer(Refiner):
+    """Improves graphs by parent sets of growing libraries and by moves in orders, until `stop` is raised."""
+
+    problem: StructureProblem
+    libraries: ParentLibraries
+    stop: NDArray[np.uint8]
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether the work so far is in proportion to `n_eval` evaluations."""
+        return self.libraries.effort <= _EFFORT_PER_EVALUATION * n_eval
+
+    def state(self) -> dict[str, Any]:
+        """Return the libraries."""
+        return self.libraries.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned."""
+        self.libraries.restore(state)
+
+    def improved(
+        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
+    ) -> NDArray[np.int16]:
+        """Return the graph of a good order near that of a genotype; `in_use` plays no part."""
+        order = random_order(self._entered(genotype), generator)
+        return self._genotype(self.libraries.improved(order, generator, self.stop))
+
+    def from_orders(self, genotype: NDArray[np.int16], generator: np.random.Generator) -> NDArray[np.int16]:
+        """Return the best graph of searches from that of a genotype and from other orders, see `OrderStarts`."""
+        sets = self._entered(genotype)
+        # pairs that the libraries lack have no genes
+        starts = OrderStarts(self.libraries, generator, self.stop, keeps_pairs=True)
+        return self._genotype(starts.improved(sets))
+
+    def _entered(self, genotype: NDArray[np.int16]) -> list[Parents]:
+        """Return the parents of every variable of a genotype, which are then in the libraries."""
+        parents: list[list[int]] = [[] for _ in range(self.problem.n_nodes)]
+        for parent, child in self.problem.edges(genotype):
+            parents[child].append(parent)
+        sets = [tuple(sorted(of_variable)) for of_variable in parents]
+        for v, of_variable in enumerate(sets):
+            self.libraries.enter(v, of_variable)
+        return sets
+
+    def _genotype(self, sets: Sequence[Parents]) -> NDArray[np.int16]:
+        return self.problem.genotype(arcs_of(sets), [0] * len(sets))
+
+
+@lru_cache(maxsize=8)
+def acyclic_graphs(n: int) -> NDArray[np.int64]:
+    """Return all directed acyclic graphs over n variables as sets of parents, bits, int64 (n_graphs, n)."""
+    sets = [[s for s in range(1 << n) if not s >> v & 1] for v in range(n)]
+    graphs = np.array(list(product(*sets)), np.int64).reshape(-1, n)
+    left = np.full(len(graphs), (1 << n) - 1)
+    for _ in range(n):
+        for v in range(n):
+            # a variable whose parents have all left leaves too
+            left = np.where(graphs[:, v] & left, left, left & ~(1 << v))
+    return np.asarray(graphs[left == 0], np.int64)
+
+
+def allowed_graphs(problem: StructureProblem) -> NDArray[np.int64]:
+    """Return the graphs of a problem with few variables that its rules and candidate pairs allow."""
+    rules, n = problem.edge_rules, problem.n_nodes
+    graphs = acyclic_graphs(n)
+    allowed = np.ones(len(graphs), np.bool_)
+    for i, j in combinations(range(n), 2):
+        kinds = (graphs[:, j] >> i & 1) + 2 * (graphs[:, i] >> j & 1)
+        allowed &= rules.allowed[i, j][kinds]
+        if problem.pairs is not None and not problem.pairs[i, j]:
+            allowed &= kinds == 0
+    sizes = np.sum([graphs >> v & 1 for v in range(n)], axis=0)
+    found: NDArray[np.int64] = graphs[allowed & (sizes <= rules.max_indegree).all(axis=1)]
+    return found
+
+
+def best_graphs(
+    problem: StructureProblem, graphs: NDArray[np.int64], policies: Sequence[int], n_best: int
+) -> tuple[list[list[tuple[int, int]]], int]:
+    """Return the edges (parent, child) of the best of some graphs under a policy per variable, and the families scored.
+
+    The families of all graphs are scored; tables of more cells than allowed leave theirs out.
+    """
+    n = len(policies)
+    offsets, rows = problem.scorer.view_offset, problem.scorer.rows
+    cardinality = [int(rows.cardinality[offsets[v] + k]) for v, k in enumerate(policies)]
+    members: list[tuple[int, int]] = []
+    families: list[ScoredFamily] = []
+    for v in range(n):
+        for s in np.unique(graphs[:, v]).tolist():
+            parents = [p for p in range(n) if s >> p & 1]
+            if prod(float(cardinality[k]) for k in (v, *parents)) <= problem.max_table_cells:
+                members.append((v, s))
+                families.append(ScoredFamily((v, policies[v]), tuple((p, policies[p]) for p in parents)))
+    scores = np.full((n, 1 << n), -np.inf)
+    if families:
+        scores[tuple(np.array(members).T)] = problem.scorer.score(families)
+    totals = scores[np.arange(n), graphs].sum(axis=1)
+    ranked = np.argsort(-totals, kind="stable")[:n_best]
+    edges = [
+        [(p, v) for v in range(n) for p in range(n) if graphs[graph, v] >> p & 1]
+        for graph in ranked.tolist()
+        if totals[graph] > -np.inf
+    ]
+    return edges, len(families)

@@ -177,7 +177,7 @@ _CONDITIONAL = (
     {
         "winner": (0, 0, "Family that won the search\nparents, form, cuts", "problems/family_scorer.py"),
         "fit": (0, 1, "Fit to the rows, by the\nprior of the score", "learning/averaging/families.py"),
-        "stack": (1, 1, "Stack of one column\nmembers and their weights", "conditionals/family.py"),
+        "stack": (1, 1, "Stack of one column\nmembers and their weights", "conditionals/kind.py"),
         "kinds": (
             1,
             0,

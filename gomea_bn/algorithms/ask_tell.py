@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.elite import no_elite, take_best
 from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.operators.mixing import no_elite, take_best
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.problems.spaces import by_name, named_user, posed
 from gomea_bn.runtime.limits import Result

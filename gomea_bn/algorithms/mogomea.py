@@ -22,7 +22,6 @@ from gomea_bn.algorithms.discrete_run import (
     put_back,
     stall_limit,
 )
-from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.algorithms.multi_start import MultiStartRun, check_scheme, is_real_problem
 from gomea_bn.algorithms.rvgomea import RVGOMEA, Population, RealRun
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
@@ -38,7 +37,7 @@ from gomea_bn.operators.front_mixing import (
     initialise_front,
     vary_front,
 )
-from gomea_bn.operators.mixing import PopulationData
+from gomea_bn.operators.mixing import ALL_ROWS, PopulationData, no_elite, take_best, values_of
 from gomea_bn.operators.real_mixing import initialise
 from gomea_bn.parameters import with_known_names
 from gomea_bn.problems.base import CompiledProblem, Refiner

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.elite import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.errors import GomeaBnError, check_callable, check_flag, check_integer, is_integer
+from gomea_bn.operators.mixing import ALL_ROWS, no_elite, take_best, values_of
 from gomea_bn.problems.base import AnyProblem
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,

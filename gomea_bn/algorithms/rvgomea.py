@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.adapted import MOST_VARIABLES, Adapted, evaluates_whole, interacting_groups
-from gomea_bn.algorithms.elite import take_best
 from gomea_bn.algorithms.mixed import MixedVariables
 from gomea_bn.algorithms.multi_start import (
     INLINE_SECONDS,
@@ -41,6 +40,7 @@ from gomea_bn.linkage.models import (
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.mixing import EVALUATIONS as MIXING_EVALUATIONS
 from gomea_bn.operators.mixing import TOUCHED as MIXING_TOUCHED
+from gomea_bn.operators.mixing import take_best
 from gomea_bn.operators.real_estimation import (
     RealPopulation,
     SelectionWork,

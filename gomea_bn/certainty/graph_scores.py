@@ -21,18 +21,17 @@ from gomea_bn.errors import (
 )
 from gomea_bn.lazy import pd
 from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import evidence_for
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.blanket import Cuts
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.problems.scores import SCORING_METHODS, recorded_options, score_rule, scoring_method
 from gomea_bn.texts import listed
 
 

@@ -338,7 +338,7 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
         duration=parameters.get("duration"),
         horizon=parameters.get("horizon"),
     )
-    from gomea_bn.data.groups import rows_to_search_in_groups
+    from gomea_bn.data.weights import rows_to_search_in_groups
 
     with failing(UNUSABLE_DATA):
         return rows_to_search_in_groups(table)
@@ -359,7 +359,7 @@ def table_of_network(text: str) -> Table:
 
 def named_column(network: DiscretizedBayesNet, name: str, option: str) -> str:
     """Return the variable of a column that an option names, also of dates without the unit; exits with 2 for none."""
-    from gomea_bn.network.value_kinds import spellings, unknown_variable
+    from gomea_bn.network.parts import spellings, unknown_variable
 
     variables = spellings(network.names)
     if name not in variables:

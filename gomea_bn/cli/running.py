@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest, spelling
-from gomea_bn.runtime.interrupts import signal_exit_code
+from gomea_bn.runtime.threads import signal_exit_code
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def loaded_data(
     duration: str | None = None,
 ) -> Loaded:
     """Return the rows of a file or frame; exits with 3 if they cannot be used, and with 2 if an option does not fit."""
-    from gomea_bn.data.loading import load
+    from gomea_bn.data.table import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return load(data, reading, weight, groups, duration)

@@ -13,8 +13,8 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.dates import number_of, value_in_words
 from gomea_bn.data.number_texts import numbers_in
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.known_rows import number_of_text
-from gomea_bn.network.value_kinds import spellings, unknown_variable
+from gomea_bn.network.parts import spellings, unknown_variable
+from gomea_bn.network.rows import number_of_text
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

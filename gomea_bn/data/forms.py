@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.calendar_texts import (
+from gomea_bn.data.dates import (
     DAY_MONTH,
+    DAYS,
+    HOURS,
     MONTH_DAY,
     CalendarTexts,
+    as_numbers,
     calendar_texts,
     clock_texts,
+    column_of_numbers,
+    time_zone,
+    zone_of_offsets,
 )
-from gomea_bn.data.dates import DAYS, HOURS, as_numbers, column_of_numbers, time_zone, zone_of_offsets
 from gomea_bn.data.files.reading import DATE, NUMBER, TEXT, TIME_OF_DAY, Note, number_form
 from gomea_bn.data.frames import distinct_values, has_floats
 from gomea_bn.data.number_texts import (

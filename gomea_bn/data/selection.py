@@ -1,4 +1,4 @@
-"""Columns of a frame that a table is made of: those chosen by name, without identifiers and free text."""
+"""Columns of a frame that a table is made of, chosen by name, and the one that names the groups of its rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.columns import FEW_VALUES, column_positions
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import FEW_VALUES, MANY_ROWS, column_positions
 from gomea_bn.data.files.reading import Note
 from gomea_bn.data.frames import has_floats
 from gomea_bn.data.number_texts import is_number, numbers_in
 from gomea_bn.data.symbols import is_text_like
-from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, environment_limit, nearest, row_list
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -205,3 +208,213 @@ def names_that_are_data(names: Sequence[str], frame: pd.DataFrame) -> list[str]:
         if is_value:
             suspicious.append(name)
     return suspicious if len(suspicious) > 1 and 2 * len(suspicious) >= len(names) else []
+
+
+_UNITS = (
+    "id|person|people|patient|subject|participant|respondent|individual|proband|client|customer|user|case|animal|"
+    "site|centre|center|hospital|clinic|practice|ward|household|family|pair|twin|couple|"
+    "school|class|classroom|student|pupil|teacher|firm|company|panel|cluster|group|village|plot|litter|herd"
+)
+_UNIT_NAME = re.compile(rf"(.*[_\W])?({_UNITS})([_\W]?(id|ids|no|nr|num|number|code|name))?", re.IGNORECASE)
+_CAPITAL_NAME = re.compile(r".*[a-z](Id|ID)")
+# rows per value
+_LEAST_SIZE = 1.5
+
+
+def group_codes(series: pd.Series[Any], name: str) -> NDArray[np.int64]:
+    """Return numbers of the groups that a column names, int64 (n_rows,); raises `GomeaBnError` for missing values."""
+    import pandas as pd
+
+    codes = np.asarray(pd.factorize(series)[0], np.int64)
+    if (codes < 0).any():
+        where = row_list(np.flatnonzero(codes < 0).tolist())
+        raise GomeaBnError(
+            [
+                Option("groups"),
+                f": column '{name}' must name a group in every row; it is missing in {where}.",
+            ],
+            ["drop these rows", "give each of them a group of its own"],
+        )
+    return codes
+
+
+def likeness(values: NDArray[Any], groups: NDArray[np.int64]) -> tuple[float, float]:
+    """Return how alike the rows of a group are, by the analysis of variance of ranks or of indicators of levels.
+
+    The first number is the intraclass correlation, from 0 to 1, and the second one the ratio of the mean squares
+    between and within groups, which is 1 by chance.
+
+    `values` (n_rows,) are numbers as float64 or codes of levels as integers, none of them missing, and `groups` codes
+    from 0 on. The estimate for groups of different sizes is that of Donner, "A review of inference procedures for the
+    intraclass correlation coefficient in the one-way random effects model", 1986.
+    """
+    n_rows = len(values)
+    sizes = np.bincount(groups)
+    sizes, n_groups = sizes[sizes > 0], int(np.count_nonzero(sizes))
+    if n_groups < 2 or n_groups == n_rows:
+        return 0.0, 1.0
+    distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(distinct) < 2:
+        return 0.0, 1.0
+    if values.dtype.kind == "f":
+        # the middle of equal ranks
+        ranks = (np.cumsum(counts) - (counts + 1) / 2)[codes] / n_rows
+        ranks -= ranks.mean()
+        total = float(ranks @ ranks)
+        of_groups = np.bincount(groups, ranks)[np.bincount(groups) > 0]
+        between = float((of_groups**2 / sizes).sum())
+    else:
+        together, of_cells = np.unique(groups * len(distinct) + codes, return_counts=True)
+        total = n_rows - float((counts**2.0).sum()) / n_rows
+        of_group = np.bincount(groups)[together // len(distinct)]
+        between = total - (n_rows - float((of_cells**2.0 / of_group).sum()))
+    # sums of rounded numbers may miss zero
+    within = max(total - between, 0.0)
+    if within <= 1e-9 * total:
+        return 1.0, np.inf
+    of_between, of_within = between / (n_groups - 1), within / (n_rows - n_groups)
+    size = (n_rows - float((sizes**2.0).sum()) / n_rows) / (n_groups - 1)
+    correlation = (of_between - of_within) / (of_between + (size - 1) * of_within)
+    return min(max(correlation, 0.0), 1.0), of_between / of_within
+
+
+def doubts_about_groups(frame: pd.DataFrame) -> list[Note]:
+    """Return a warning that names columns whose values look like those of persons, sites or panels with several rows.
+
+    Such a column has at least ten values that repeat. Either it has the name of an identifier or a unit, and rows with
+    the same value are alike in another column; or its values stand in runs of rows, within which at least two columns
+    are constant that are no steps of it, and another one is not.
+    """
+    if frame.shape[1] < 2:
+        return []
+    rows = frame.iloc[:MANY_ROWS]
+    found = [
+        (-n_groups, name, said)
+        for position, name in enumerate(map(str, frame.columns))
+        for n_groups, said in _alike_in(rows, position, name)
+    ]
+    if not found:
+        return []
+    found.sort()
+    texts = listed([f"'{name}' ({said})" for _, name, said in found], 3)
+    which = "this column" if len(found) == 1 else "one of these columns"
+    return [
+        Note(
+            f"Rows with the same value are alike: {texts}. They count as independent observations. If the rows of a "
+            f"value of {which} belong together, as those of one person do:",
+            [Setting("groups", found[0][1])],
+        )
+    ]
+
+
+def _alike_in(rows: pd.DataFrame, position: int, name: str) -> list[tuple[int, str]]:
+    """Return the number of groups that a column seems to name, and in what they are alike; nothing for most columns."""
+    import pandas as pd
+
+    series = rows.iloc[:, position]
+    if series.dtype.kind in "fb":
+        return []
+    is_named = _is_name_of_unit(name)
+    # first rows that show whether values repeat in runs
+    if not is_named and not _stands_in_runs(series.iloc[:1_000]):
+        return []
+    try:
+        codes = np.asarray(pd.factorize(series)[0], np.int64)
+    except TypeError:
+        # values that cannot be compared are an error later
+        return []
+    n_groups = int(codes.max(initial=-1)) + 1
+    # fewer values are those of an ordinary discrete column
+    if (codes < 0).any() or n_groups < 10 or n_groups * _LEAST_SIZE > len(codes):
+        return []
+    # columns that are looked at for likeness
+    others = [v for v in range(rows.shape[1]) if v != position][:50]
+    if not is_named:
+        if 1 + np.count_nonzero(np.diff(codes)) != n_groups:
+            return []
+        constant, n_varying = _constant_in(rows, others, codes)
+        # columns that are the same in all rows of a group, where no name says that it is one
+        if len(constant) < 2 or not n_varying:
+            return []
+        return [
+            (
+                n_groups,
+                f"{counted(n_groups, 'value')}, within each of which {listed(constant, 3)} are constant",
+            )
+        ]
+    # five standard errors above chance
+    least = 1 + 5.0 * np.sqrt(2 / (n_groups - 1) + 2 / (len(codes) - n_groups))
+    best = max(
+        (
+            (found[0], str(rows.columns[v]))
+            for v in others
+            if not _is_name_of_unit(str(rows.columns[v]))
+            and (found := _likeness_of(rows.iloc[:, v], codes))[1] > least
+        ),
+        default=(0.0, ""),
+    )
+    # intraclass correlation from which on rows of a group are alike
+    if best[0] < 0.1:
+        return []
+    verb = "is constant" if best[0] == 1 else f"has a correlation of {best[0]:.2f}"
+    return [(n_groups, f"{counted(n_groups, 'value')}, within each of which '{best[1]}' {verb}")]
+
+
+def _is_name_of_unit(name: str) -> bool:
+    return bool(_UNIT_NAME.fullmatch(name) or _CAPITAL_NAME.fullmatch(name) or is_name_of_identifier(name))
+
+
+def _stands_in_runs(series: pd.Series[Any]) -> bool:
+    """Return whether all rows with the same value are neighbours, several for most values."""
+    import pandas as pd
+
+    try:
+        codes = pd.factorize(series)[0]
+    except TypeError:
+        return False
+    n_values = int(codes.max(initial=-1)) + 1
+    n_runs = 1 + np.count_nonzero(np.diff(codes))
+    return bool(1 < n_values == n_runs and n_values * _LEAST_SIZE <= len(codes))
+
+
+def _likeness_of(series: pd.Series[Any], groups: NDArray[np.int64]) -> tuple[float, float]:
+    """Return how alike the rows of a group are in a column of a frame, over the rows in which it is not missing."""
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(series)
+    except TypeError:
+        return 0.0, 1.0
+    is_known = codes >= 0
+    # texts that differ in most rows say nothing
+    if not is_known.any() or len(distinct) < 2:
+        return 0.0, 1.0
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        known = series.to_numpy(np.float64, na_value=np.nan)[is_known]
+        return likeness(known, groups[is_known])
+    return likeness(codes[is_known].astype(np.int64), groups[is_known])
+
+
+def _constant_in(rows: pd.DataFrame, others: list[int], groups: NDArray[np.int64]) -> tuple[list[str], int]:
+    """Return the names of the varying columns that are constant in every run, and the number of those that are not.
+
+    Columns that only rise or only fall from run to run, such as an age group next to a sorted age, do not count.
+    """
+    import pandas as pd
+
+    constant, n_varying = [], 0
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    for v in others:
+        try:
+            codes, distinct = pd.factorize(rows.iloc[:, v], sort=True)
+        except TypeError:
+            continue
+        if len(distinct) < 2:
+            continue
+        if (codes != codes[starts][groups]).any():
+            n_varying += 1
+            continue
+        steps = np.diff(codes[starts])
+        if (steps > 0).any() and (steps < 0).any():
+            constant.append(f"'{rows.columns[v]}'")
+    return constant, n_varying

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.frames import frame_of
-from gomea_bn.data.group_columns import group_codes
-from gomea_bn.data.loading import load
-from gomea_bn.data.table import RowGroups, Table, table_of
+from gomea_bn.data.selection import group_codes
+from gomea_bn.data.table import RowGroups, Table, load, table_of
 from gomea_bn.errors import (
     GomeaBnError,
     Option,

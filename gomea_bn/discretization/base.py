@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.reading import Loaded, ReadingOptions
-from gomea_bn.data.loading import load
 from gomea_bn.data.sources import check_kinds, complete_table, source_frame
-from gomea_bn.data.table import MAX_LEVELS, Table, table_of
+from gomea_bn.data.table import MAX_LEVELS, Table, load, table_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph, Network

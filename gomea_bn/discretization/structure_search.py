@@ -35,10 +35,10 @@ from gomea_bn.parameters import (
     stated,
 )
 from gomea_bn.problems.cuts.blanket import CodedColumn
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 

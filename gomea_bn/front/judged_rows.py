@@ -17,8 +17,7 @@ from gomea_bn.errors import is_integer, is_real
 from gomea_bn.front.choice import MOST_ROWS
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import cell_middles
-from gomea_bn.network.conditionals.family import Family
-from gomea_bn.network.conditionals.kind import FurtherRows
+from gomea_bn.network.conditionals.kind import Family, FurtherRows
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.tables import PseudoCount, smoothing_of
 from gomea_bn.problems.cuts.policies import bin_codes

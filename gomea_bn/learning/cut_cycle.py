@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_real, names_in, nearest
-from gomea_bn.learning.reported_scores import recorded_options, score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
@@ -23,15 +22,14 @@ from gomea_bn.problems.cuts.blanket import (
     coded_bins,
     coded_columns,
 )
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, recorded_options, score_record, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
 from gomea_bn.runtime.threads import StopFlag, Workers
 

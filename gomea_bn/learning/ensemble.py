@@ -25,9 +25,8 @@ from gomea_bn.errors import (
 )
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import N_COPIES, average_in_time, interrupted_averaging
-from gomea_bn.learning.density import DensityEstimator
-from gomea_bn.learning.evidence import RowEvidence
-from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.fit import RowEvidence
+from gomea_bn.learning.learner import BayesNetLearner, DensityEstimator
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearningOptions,

@@ -7,16 +7,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.files.reading import number_form
 from gomea_bn.data.sources import is_in_pieces
 from gomea_bn.data.table import Table, table_digest
+from gomea_bn.data.weights import record_of_groups
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_verbose, give_warning
 from gomea_bn.learning.averaging.families import (
     N_COPIES,
@@ -27,7 +29,6 @@ from gomea_bn.learning.averaging.families import (
     with_target,
 )
 from gomea_bn.learning.checks import checked_network, seconds_of_checks
-from gomea_bn.learning.evidence import SECONDS_OF_COUNT, RowEvidence
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearningOptions,
@@ -44,27 +45,111 @@ from gomea_bn.learning.options import (
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters
-from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.rounds import SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.parts import LEFT_OUT_COLUMNS, READ_DECIMAL, READ_FORMS
 from gomea_bn.network.recorded import CUT_SHORT, FAMILY_SCORES
-from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS, READ_DECIMAL, READ_FORMS
 from gomea_bn.parameters import check_declared, declarations
+from gomea_bn.problems.scores import score_record
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
-from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
-from gomea_bn.runtime.threads import in_background, one_blas_thread, spare_threads, thread_count
+from gomea_bn.runtime.threads import (
+    delayed_interrupts,
+    in_background,
+    one_blas_thread,
+    spare_threads,
+    thread_count,
+)
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
+
+SECONDS_OF_COUNT = 2e-5
+"""Seconds that a count of all rows after the search takes for a value."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowEvidence:
+    """The rows of a table that a search learns from, and those that its network counts in the end.
+
+    Both are the same in most tables. A search leaves out copies of rows, rows of the same group, and repeats rows by
+    their weights. Its network counts every row of the table, by its weight.
+
+    Attributes
+    ----------
+    given : Table
+        The table, whose `all_rows` are the rows with their weights if these or groups decide how rows count.
+    searched : Table
+        Rows of the table that a search learns from.
+    """
+
+    given: Table
+    searched: Table
+
+    @classmethod
+    def of(cls, table: Table, *, without_copies: bool = False) -> Self:
+        """Return the evidence of a table, from which a search may leave out copies of rows."""
+        positions = counted_rows(table) if without_copies else None
+        return cls(table, table if positions is None else table.take(positions))
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether the table has copies of rows that the search leaves out."""
+        return self.searched is not self.given
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows that the network counts after the search; 0 if these are the rows searched."""
+        if self.given.all_rows is not None:
+            return self.given.all_rows.table.n_rows
+        return self.given.n_rows if self.has_copies else 0
+
+    @property
+    def final(self) -> tuple[Table, NDArray[np.float64] | None, int | None]:
+        """Rows that the network counts in the end, their weights, and the number of rows that they are evidence like.
+
+        Rows without weights, float64 (n_rows,), count alike. Without a number it is that of the weights.
+        """
+        given = self.given
+        if given.all_rows is not None:
+            n_evidence = None if given.groups is None else given.n_rows
+            return given.all_rows.table, given.all_rows.weights, n_evidence
+        return given, None, self.searched.n_rows if self.has_copies else None
+
+    def network(self, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+        """Return the network of a search with every row counted, and with a record of how rows count."""
+        given = self.given
+        record: dict[str, Any] = {}
+        if given.groups is not None:
+            record["groups"] = record_of_groups(given)
+        if given.censoring is not None:
+            record["censoring"] = given.censoring._asdict()
+        with delayed_interrupts():
+            if self.has_copies:
+                from gomea_bn.network.updates import with_copies
+
+                n_evidence = self.searched.n_rows
+                begin_phase("Counting all rows", COMPARISON)
+                network = with_copies(network, given)
+                copies = {"rows": given.n_rows, "evidence": n_evidence}
+                record |= {"n_rows": given.n_rows, "copies": copies}
+            elif (final := given.all_rows) is not None:
+                if given.groups is None:
+                    sizes = {"rows": final.table.n_rows, "searched": network.metadata["n_rows"]}
+                    record["weights"] = {**sizes, "sum": float(final.weights.sum())}
+                from gomea_bn.network.updates import network_of_all_rows
+
+                network = network_of_all_rows(network, final.table, final.weights)
+        return network.with_metadata(**record) if record else network
+
 
 # seconds that the choice of the parents of a target takes for a value, most of those that are left, and seconds that it
 # takes for a column in any case

@@ -18,6 +18,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.learning.options import OPTIMAL, LearningOptions
 from gomea_bn.problems.curves import curve_data
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing, first_cuts, library_capacity
 from gomea_bn.problems.cuts.policies import (
@@ -35,7 +36,6 @@ from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import CURVES, FIRST_BINS, FIRST_CUTS, NO_LIMIT, PAIRS, FitClock

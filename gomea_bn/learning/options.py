@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from gomea_bn.data.censoring import with_outcome
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
-from gomea_bn.data.groups import rows_to_search_in_groups
 from gomea_bn.data.sources import is_in_pieces, source_table
 from gomea_bn.data.table import Table, column_digests
+from gomea_bn.data.weights import rows_to_search_in_groups
 from gomea_bn.errors import (
     GomeaBnError,
     GomeaBnWarning,

@@ -18,17 +18,16 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import smoothed_and_left_out
-from gomea_bn.problems.counts import are_counts
 from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.distributions import are_counts
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.score import centred_gains, concentrations, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents import candidate_pairs
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import family_score, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import compile_for, kernels_are_cached, kernels_can_be_kept
@@ -272,7 +271,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 def _shape_and_average(problem: StructureProblem) -> None:
     """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
-    from gomea_bn.network.conditionals.student import below_student, student_cells, student_quantiles
+    from gomea_bn.network.conditionals.family_effects import below_student, student_cells, student_quantiles
     from gomea_bn.problems.splines import spline_design, spline_values
 
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, problem.scorer.rule)
@@ -327,8 +326,8 @@ def _search_front_once(n_threads: int, is_wide: bool) -> None:
 
 def _fit_logit() -> None:
     """Call the kernels of networks whose target follows a logit."""
+    from gomea_bn.problems.curve_parts import cell_data, new_logit_scratch
     from gomea_bn.problems.kernels.logits import LogitData, logit_gain, start_logit
-    from gomea_bn.problems.logits_and_counts import cell_data, new_logit_scratch
 
     cells = cell_data([np.array([[-1.0], [1.0], [-1.0], [1.0]])], 2)
     scratch = new_logit_scratch(cells, 2)

@@ -27,11 +27,11 @@ from gomea_bn.network.conditionals.conditionals import (
     with_cut,
 )
 from gomea_bn.network.contents import NetworkParts
-from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.parts import (
     random_generator,
 )
 from gomea_bn.network.recorded import OF_ROWS
+from gomea_bn.network.rows import known_rows
 from gomea_bn.network.tables import MOST_FILE_CELLS, MOST_SHOWN_CELLS, PseudoCount
 from gomea_bn.runtime.files import written
 from gomea_bn.runtime.threads import in_threads

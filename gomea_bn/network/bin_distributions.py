@@ -14,9 +14,9 @@ from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.errors import check_choice
 from gomea_bn.lazy import pd
 from gomea_bn.network.conditionals.curve import Curve, curve_of, ratios_of_bins, scaled_by_bin
+from gomea_bn.network.parts import ValueKind
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import bin_widths
-from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
 from gomea_bn.texts import listed, percent, shown_name

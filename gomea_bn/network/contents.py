@@ -29,14 +29,15 @@ from gomea_bn.network.conditionals.conditionals import (
     families_of,
     row_values,
 )
-from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
+from gomea_bn.network.conditionals.kind import Family
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
-from gomea_bn.network.known_rows import known_rows
 from gomea_bn.network.matched_rows import RowSource, TableRows, kept_counts
 from gomea_bn.network.parts import (
+    VALUES,
     Immutable,
+    ValueKind,
     check_counts,
     check_cut_points,
     check_edges,
@@ -47,13 +48,14 @@ from gomea_bn.network.parts import (
     check_shapes,
     check_support,
     check_table,
+    check_value_kinds,
     random_generator,
+    unknown_variable,
     variable_names,
 )
 from gomea_bn.network.recorded import OF_ROWS, family_scores, recorded_checks
-from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, rows_for
+from gomea_bn.network.rows import drawn_values, draws_by_name, frame_of_draws, known_rows, rows_for
 from gomea_bn.network.tables import MOST_FILE_CELLS, PseudoCount, bin_texts
-from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

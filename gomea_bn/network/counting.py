@@ -18,10 +18,15 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.lazy import pd
-from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
+from gomea_bn.network.parts import (
+    check_cut_points,
+    check_edges,
+    check_keys,
+    check_pseudo_count,
+    value_kinds_of,
+)
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.tables import PseudoCount, family_counts, smoothing_of, table_of_counts
-from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.threads import in_threads

@@ -19,6 +19,7 @@ from gomea_bn.errors import GomeaBnError, give_warning, is_integer, is_real, map
 from gomea_bn.lazy import offered
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import INTERVAL
+from gomea_bn.network.effects import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.graph import are_separated
 from gomea_bn.network.inference.answer_errors import AnswerErrors, ends_of
 from gomea_bn.network.inference.answers import reduced, refuse_both
@@ -33,7 +34,6 @@ from gomea_bn.network.inference.evidence import (
 )
 from gomea_bn.network.inference.question import Evidence, refuse_impossible
 from gomea_bn.network.inference.row_notes import RowNote, mean_of_rows, row_note
-from gomea_bn.network.level_groups import MOST_LEVELS, groups_in_words, level_groups
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import amount, counted, percent, shown_name
 

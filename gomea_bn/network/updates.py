@@ -19,9 +19,8 @@ from gomea_bn.errors import GomeaBnError, Option, check_number, give_warning, wr
 from gomea_bn.lazy import pd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts, FurtherRows
+from gomea_bn.network.conditionals.kind import ColumnFacts, Family, FurtherRows, Stack
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.recorded import OF_ROWS, counted_parents, parents_by_gain
 from gomea_bn.network.rows import drawn_values, rows_for

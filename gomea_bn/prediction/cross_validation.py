@@ -31,7 +31,7 @@ from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import INTERVAL
-from gomea_bn.network.value_kinds import spellings
+from gomea_bn.network.parts import spellings
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 
 METHODS = ("learner", "knee", *PROPOSERS, "histogram")

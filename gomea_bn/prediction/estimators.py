@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, time, timedelta
 from itertools import chain, count
 from typing import Any, Self
@@ -15,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.frames import column_names, frame_of
+from gomea_bn.data.table import Table
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import (
     GomeaBnError,
@@ -34,11 +36,42 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import answers
 from gomea_bn.network.inference.engine import engine_for
-from gomea_bn.network.known_rows import UNKNOWN, known_rows
+from gomea_bn.network.rows import UNKNOWN, known_rows
 from gomea_bn.parameters import with_known_names
 from gomea_bn.prediction.distributions import Cells, cell_probabilities
-from gomea_bn.prediction.structures import AUTO, STRUCTURES, structured
+from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.fit_clock import FitClock
+
+AUTO = "auto"
+STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
+"""Rules about the edges of the target; `BayesNetClassifier` describes them."""
+
+_EVALUATIONS_OF_CUTS = 100
+
+
+def structured(options: Mapping[str, Any], table: Table, target: str, structure: str) -> dict[str, Any]:
+    """Return the options of a learner whose knowledge also has the rules of one of `STRUCTURES`.
+
+    Columns that are constant get no rules.
+    """
+    knowledge = options["knowledge"] or ExpertKnowledge()
+    others = [column.name for column in table.columns if column.name != target and not column.is_constant]
+    away, towards = [(target, name) for name in others], [(name, target) for name in others]
+    if structure in ("augmented", "tree", "naive"):
+        required = dict.fromkeys([*knowledge.required_edges, *away])
+        knowledge = replace(knowledge, required_edges=tuple(required))
+        if structure != "augmented":
+            most, given = {"naive": 1, "tree": 2}[structure], options["max_indegree"]
+            options = {**options, "max_indegree": min(most, given) if isinstance(given, int) else most}
+        if structure == "naive":
+            # cuts alone are left to find, and the first evaluations find the best ones
+            limit = options["max_evaluations"] or _EVALUATIONS_OF_CUTS
+            options = {**options, "max_evaluations": min(limit, _EVALUATIONS_OF_CUTS)}
+    elif structure != "free":
+        forbidden = dict.fromkeys([*knowledge.forbidden_edges, *(towards if structure == "root" else away)])
+        knowledge = replace(knowledge, forbidden_edges=tuple(forbidden))
+    return {**options, "knowledge": knowledge}
+
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin

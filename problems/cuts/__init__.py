@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.interval_dp import CutProblem as CutProblem
     from gomea_bn.problems.cuts.interval_dp import IntervalScore as IntervalScore
     from gomea_bn.problems.cuts.libraries import CodedNetwork as CodedNetwork
-    from gomea_bn.problems.cuts.libraries import CutPricer as CutPricer
     from gomea_bn.problems.cuts.libraries import Pricing as Pricing
     from gomea_bn.problems.cuts.policies import MAX_CARDINALITY as MAX_CARDINALITY
     from gomea_bn.problems.cuts.policies import Policy as Policy

@@ -7,32 +7,28 @@ variable's gene, and mixing spreads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import FIXED_SEED
-from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.cuts.blanket import (
     CodedColumn,
     CodedFamily,
-    DueColumns,
     Neighbourhood,
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
-from gomea_bn.problems.cuts.shape import ColumnShape, Shape
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod, is_gain, score_rule
+from gomea_bn.problems.scores import ScoringMethod, score_rule
 
 _MOST_ROWS = 2_000
 _STARTING_BINS = 5
@@ -44,10 +40,6 @@ _LEAST_SIDE = 0.05
 
 _CAPACITY = 64
 _LEAST_CAPACITY = 24
-# pricing one variable takes about as long as this number of evaluations
-_EVALUATIONS_PER_PRICE = 200
-_FREE_ROUNDS = 5
-_MOST_REMEMBERED = 1 << 16
 
 
 def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
@@ -294,181 +286,3 @@ class CodedQuestion(CodedNetwork):
         graph, target = self.graph, self.target
         families = [(*graph.parents[child], child) for child in (target, *graph.children[target])]
         return [[w for w in family if w not in (v, target)] for family in families if v in family] or [[]]
-
-
-class PricedProblem(Protocol):
-    """A problem whose variables' cuts can be priced."""
-
-    @property
-    def priced_variables(self) -> list[int]:
-        """Continuous variables whose libraries grow."""
-
-    @property
-    def max_table_cells(self) -> float:
-        """Largest number of cells of a variable's table."""
-
-    def sorted_column(self, variable: int) -> CutColumn:
-        """Return a continuous variable, sorted once."""
-
-    def shape(self, variable: int) -> ColumnShape | None:
-        """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""
-
-    def idle_variables(self, genotype: NDArray[np.int16]) -> list[int]:
-        """Return variables whose cuts no score of a genotype depends on, in increasing order."""
-
-    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
-        """Return the network of a genotype without cycles."""
-
-    def choose_cuts(
-        self,
-        variable: int,
-        cut_points: NDArray[np.float64],
-        genotype: NDArray[np.int16],
-        network: CodedNetwork,
-        in_use: ValuesInUse,
-    ) -> bool:
-        """Give a variable of a genotype and of its network other cuts; return False if the library has no room."""
-
-
-class _PricedColumn(NamedTuple):
-    """What pricing found for one column: the cuts to remember, None if it gave up, and better ones than the present."""
-
-    signature: tuple[int, ...]
-    best: NDArray[np.float64] | None
-    better: NDArray[np.float64] | None
-    is_known: bool = False
-    is_solved: bool = False
-
-
-class CutPricer(Refiner):
-    """Finds the best cuts of single variables in the networks of a problem.
-
-    This is one pass over the variables of one solution, not a cycle until nothing changes: the search
-    asks again for solutions that it has improved. Results are therefore remembered across solutions, by what the
-    variable's Markov blanket looked like. Another thread may raise `stop` to give up.
-
-    It counts the dynamic programmes solved (`n_priced`), the times that a variable had been priced before in the same
-    neighbourhood (`n_known`), and the times that a solution got other cuts (`n_entered`).
-    """
-
-    def __init__(self, problem: PricedProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
-        self.problem = problem
-        self.pricing = pricing
-        self.stop = stop
-        self.movable = problem.priced_variables
-        self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        self.n_priced = 0
-        self.n_known = 0
-        self.n_entered = 0
-
-    def affordable(self, n_eval: int) -> bool:
-        """Return whether a run of `n_eval` evaluations may price further variables: a few rounds, then one in 200."""
-        return self.n_priced < _FREE_ROUNDS * len(self.movable) + n_eval / _EVALUATIONS_PER_PRICE
-
-    def state(self) -> dict[str, Any]:
-        """Return the counts, and the remembered cuts with the neighbourhoods in which they are best."""
-        # numbers of policies are odd, so that 0 can stand for the -1 between them
-        signatures = [[0 if part < 0 else part for part in key] for key in self._remembered]
-        cuts = list(self._remembered.values())
-        return {
-            "counts": [self.n_priced, self.n_known, self.n_entered],
-            "signatures": np.array([part for key in signatures for part in key], np.uint64),
-            "signature_lengths": np.array([len(key) for key in signatures], np.int64),
-            "cuts": np.concatenate([np.empty(0), *cuts]),
-            "cut_lengths": np.array([len(of_key) for of_key in cuts], np.int64),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in what `state` had returned."""
-        self.n_priced, self.n_known, self.n_entered = state["counts"]
-        signatures, cuts = iter(state["signatures"].tolist()), np.array(state["cuts"])
-        ends = np.cumsum(state["cut_lengths"]).tolist()
-        self._remembered.clear()
-        for n_parts, start, end in zip(state["signature_lengths"].tolist(), [0, *ends], ends):
-            variable, score, *others = islice(signatures, n_parts)
-            self._remembered[variable, score, *(part or -1 for part in others)] = cuts[start:end]
-
-    def improved(
-        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
-    ) -> NDArray[np.int16]:
-        """Return the genotype after pricing all variables in random order, each given the cuts of those before it.
-
-        Variables whose cuts no score depends on keep them.
-        """
-        idle = self.problem.idle_variables(genotype)
-        movable = [v for v in self.movable if v not in idle]
-        order = generator.permutation(np.array(movable, np.int64)).tolist()
-        n_scores = len(self.pricing.scores)
-        score = int(generator.integers(n_scores)) if n_scores > 1 else 0
-        genotype = genotype.copy()
-        network = self.problem.coded_network(genotype)
-        # what is forgotten on the way must not have been looked up before
-        is_tight = len(self._remembered) + len(order) > _MOST_REMEMBERED
-        passes = DueColumns(order, (lambda _v: set(order)) if is_tight else network.relatives, 1)
-        for v, of_column in passes.solved(lambda v: self._priced(v, network, score)):
-            self.n_known += of_column.is_known
-            self.n_priced += of_column.is_solved
-            if of_column.best is not None:
-                if of_column.signature not in self._remembered and len(self._remembered) >= _MOST_REMEMBERED:
-                    self._remembered.clear()
-                self._remembered[of_column.signature] = of_column.best
-            if self.stop[0]:
-                break
-            if of_column.better is not None:
-                self.n_entered += self.problem.choose_cuts(v, of_column.better, genotype, network, in_use)
-        return genotype
-
-    def _priced(self, v: int, network: CodedNetwork, score: int) -> _PricedColumn:
-        """Return the best cuts of a variable, and whether they are better than the present ones; changes nothing."""
-        signature = (v, score, *network.signature(v))
-        remembered = self._remembered.get(signature)
-        present = network.cut_points[v]
-        assert present is not None
-        if self.stop[0]:
-            return _PricedColumn(signature, None, None)
-        if remembered is not None and np.array_equal(remembered, present):
-            return _PricedColumn(signature, remembered, None, is_known=True)
-        around = network.neighbourhood(v)
-        cut_problem = CutProblem.of_rows(
-            self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
-        )
-        if remembered is not None:
-            # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
-            if not _is_better(cut_problem, remembered, present):
-                return _PricedColumn(signature, present, None, is_known=True)
-            return _PricedColumn(signature, remembered, remembered, is_known=True)
-        most_bins = min(
-            self.pricing.limits.max_bins or MAX_CARDINALITY, around.most_bins(self.problem.max_table_cells)
-        )
-        if most_bins < self.pricing.limits.min_bins:
-            return _PricedColumn(signature, present, None)
-        best = self._solve(present, cut_problem, most_bins)
-        is_other = best is not None and not np.array_equal(best, present)
-        return _PricedColumn(signature, best, best if is_other else None, is_solved=True)
-
-    def _solve(
-        self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
-    ) -> NDArray[np.float64] | None:
-        """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
-        limits = self.pricing.limits
-        # the time of a dynamic programme grows with the number of bins: many are tried only where they may pay
-        few_bins = min(most_bins, 15)
-        steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]
-        for n_bins in steps:
-            allowed = replace(limits, max_bins=n_bins)
-            best = cut_problem.optimal(
-                allowed, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop
-            )
-            if best is not None and len(best.cut_points) + 1 < n_bins:
-                break
-        if self.stop[0]:
-            return None
-        if best is None or not _is_better(cut_problem, best.cut_points, present):
-            return present
-        return best.cut_points
-
-
-def _is_better(cut_problem: CutProblem, cuts: NDArray[np.float64], present: NDArray[np.float64]) -> bool:
-    """Return whether cuts score more than the present ones, by more than rounding."""
-    before = cut_problem.value(present)
-    return is_gain(cut_problem.value(cuts) - before, before)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,43 +72,27 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the gap
     with the nearest cumulative count (the lower of two); bins of zero width are merged.
     """
-    return _equal_frequency(_raw_gaps(values), range(n_bins, n_bins + 1))[0]
+    return _equal_frequency(*np.unique(values, return_counts=True), range(n_bins, n_bins + 1))[0]
 
 
-class _Gaps(NamedTuple):
-    """Gaps between neighbouring distinct values of a column: a cut lies in the middle of `before` and `after`."""
-
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    below: NDArray[np.int64]  # (n_gaps,) rows below each gap
-    n_rows: int
-    low: float
-    high: float
-
-
-def _raw_gaps(values: NDArray[np.float64]) -> _Gaps:
-    """Return the gaps between neighbouring distinct values."""
-    distinct, counts = np.unique(values, return_counts=True)
+def _equal_frequency(
+    distinct: NDArray[np.float64], counts: NDArray[np.int64], numbers: range
+) -> list[NDArray[np.float64]]:
+    """Return what `equal_frequency_cuts` returns for ascending values and their counts, for every number of bins."""
+    # rows below the gap after each value
     cumulated = np.cumsum(counts)
-    return _Gaps(
-        distinct[:-1], distinct[1:], cumulated[:-1], len(values), float(distinct[0]), float(distinct[-1])
-    )
-
-
-def _equal_frequency(column: _Gaps, numbers: range) -> list[NDArray[np.float64]]:
-    """Return what `equal_frequency_cuts` returns for the gaps of a column, for every number of bins."""
-    below = column.below
+    below = cumulated[:-1]
     if not len(below) or not numbers:
         return [np.empty(0) for _ in numbers]
     # all numbers of bins at once, one after another
-    rows_below, starts = _equal_ranks(column.n_rows, numbers)
+    rows_below, starts = _equal_ranks(int(cumulated[-1]), numbers)
     first_at_least = np.searchsorted(below, rows_below)
     left = np.maximum(first_at_least - 1, 0)
     right = np.minimum(first_at_least, len(below) - 1)
     gaps = np.where(rows_below - below[left] <= below[right] - rows_below, left, right)
-    cuts = midpoint(column.before[gaps], column.after[gaps])
+    cuts = midpoint(distinct[gaps], distinct[gaps + 1])
     # between two neighbouring floats the only cut is the lower one: as the minimum it would leave a bin without width
-    is_kept = cuts > column.low
+    is_kept = cuts > distinct[0]
     # cuts ascend, so that equal ones are neighbours
     is_kept[1:] &= (cuts[1:] != cuts[:-1]) | starts[1:]
     ends = [0, *accumulate(n_bins - 1 for n_bins in numbers)]
@@ -148,15 +132,15 @@ def policy_library(
     the same in all units.
     """
     # the rows are sorted once for all policies
-    gaps = _raw_gaps(values)
+    distinct, counts = np.unique(values, return_counts=True)
     numbers = range(2, max_bins + 1)
     if family == "equal-width":
-        cuts_of_numbers = [equal_width_cuts(np.array([gaps.low, gaps.high]), k) for k in numbers]
+        cuts_of_numbers = [equal_width_cuts(distinct[[0, -1]], k) for k in numbers]
     else:
-        cuts_of_numbers = _equal_frequency(gaps, numbers)
+        cuts_of_numbers = _equal_frequency(distinct, counts, numbers)
     if joins_values and family == "equal-width":
-        least = ROUNDING * (gaps.high - gaps.low)
-        cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
+        least = ROUNDING * (distinct[-1] - distinct[0])
+        cuts_of_numbers = [np.unique(joined_to_values(c, distinct[1:-1], least)) for c in cuts_of_numbers]
     distinct_cuts = {tuple(cuts.tolist()): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 

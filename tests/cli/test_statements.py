@@ -8,7 +8,7 @@ import pytest
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.cli.statements import read_statements
-from gomea_bn.network.value_kinds import READ_FORMS
+from gomea_bn.network.parts import READ_FORMS
 
 
 @pytest.fixture(scope="module")

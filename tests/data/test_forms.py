@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import GomeaBnError, read_table
 from gomea_bn.data import Table, read_frame
-from gomea_bn.data.calendar_texts import calendar_texts, clock_texts, compact_days
+from gomea_bn.data.dates import calendar_texts, clock_texts, compact_days
 from gomea_bn.data.number_texts import number_texts
 from gomea_bn.data.pieces import ChosenColumns, pieces_of
 

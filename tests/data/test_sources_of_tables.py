@@ -11,7 +11,7 @@ from wrong_input import untyped
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, GomeaBnWarning, read_table
 from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.loading import load
+from gomea_bn.data.table import load
 
 N = 24
 

@@ -12,6 +12,7 @@ from oracles import slow_family_score
 from gomea_bn import BayesNetLearner, ExpertKnowledge, fit_shape
 from gomea_bn.data import Table
 from gomea_bn.problems import (
+    CutPricer,
     FamilyScorer,
     LibraryGrowth,
     ScoredFamily,
@@ -24,7 +25,6 @@ from gomea_bn.problems import (
 )
 from gomea_bn.problems.cuts import (
     CutLimits,
-    CutPricer,
     IntervalScore,
     Policy,
     Pricing,

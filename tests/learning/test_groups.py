@@ -22,8 +22,8 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.certainty import edge_probabilities
-from gomea_bn.data.group_columns import likeness
-from gomea_bn.data.groups import rows_to_search_in_groups
+from gomea_bn.data.selection import likeness
+from gomea_bn.data.weights import rows_to_search_in_groups
 from gomea_bn.learning import network_of_graph
 from gomea_bn.prediction import cross_validate
 from gomea_bn.prediction.distributions import folds_of

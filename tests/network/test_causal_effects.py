@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, GomeaBnWarning, read_table
-from gomea_bn.data.groups import rows_to_search_in_groups
-from gomea_bn.data.weights import weighted_table
+from gomea_bn.data.weights import rows_to_search_in_groups, weighted_table
 from gomea_bn.learning import network_of_graph
 from gomea_bn.network.graph import are_separated, back_door_set
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import DiscretizedBayesNet, network_report
-from gomea_bn.network.level_groups import MOST_GROUPS, level_groups
+from gomea_bn.network.effects import MOST_GROUPS, level_groups
 
 
 def as_sets(groups):

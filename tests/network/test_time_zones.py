@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, ParetoBayesNetLearner, read_table
-from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.network.parts import ValueKind
 
 N = 80
 NAME = "when [days since 1970-01-01]"

@@ -14,7 +14,7 @@ from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.frames import as_stored
-from gomea_bn.network.value_kinds import ValueKind, measuring_step
+from gomea_bn.network.parts import ValueKind, measuring_step
 
 CUTS: dict[str, list[float]] = {
     "age": [18, 40], "weight": [70.25], "x": [0.5], "day [days since 1970-01-01]": [18_300],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import discrete_variables, make_problem
 
 from gomea_bn import ExpertKnowledge
-from gomea_bn.problems.small_graphs import SmallGraphs, acyclic_graphs
+from gomea_bn.problems.structure import acyclic_graphs, allowed_graphs, best_graphs
 
 
 @pytest.mark.parametrize(("n", "n_graphs"), [(1, 1), (2, 3), (3, 25), (4, 543)])
@@ -36,7 +36,7 @@ def test_the_best_graphs_are_those_of_a_search_over_all_genotypes(seed: int, lim
         if not problem.edge_rules.violations("0123", edges, [3, 3, 2, 2]) and is_acyclic(edges):
             families = problem.families(problem.genotype(edges, [0] * 4))
             scores[tuple(sorted(edges))] = float(problem.scorer.score(families).sum())
-    best, _ = SmallGraphs(problem).best([0] * 4, 5)
+    best, _ = best_graphs(problem, allowed_graphs(problem), [0] * 4, 5)
     found = [scores[tuple(sorted(edges))] for edges in best]
     assert found == pytest.approx(sorted(scores.values(), reverse=True)[:5], abs=1e-9)
 

@@ -6,7 +6,8 @@ from oracles import make_problem
 
 from gomea_bn.problems import ParentLibraries, ScoredVariable
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
-from gomea_bn.problems.parents import ParentPricer, Parents
+from gomea_bn.problems.parents import Parents
+from gomea_bn.problems.structure import ParentPricer
 
 NEVER = np.zeros(1, np.uint8)
 DEPTHS = (0, 1, 1_000)

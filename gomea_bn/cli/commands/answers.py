@@ -377,8 +377,8 @@ def _with_absent(network: DiscretizedBayesNet, frame: pd.DataFrame, names: Seque
     """
     import pandas as pd
 
+    from gomea_bn.network.parts import spellings
     from gomea_bn.network.rows import column_name
-    from gomea_bn.network.value_kinds import spellings
 
     labels = list(map(str, frame.columns))
     variables = spellings(network.names)

@@ -299,8 +299,8 @@ def fit(
     graph or data unusable, 130 interrupted.
     """
     from gomea_bn.data.files.reading import FILE_OPTIONS
-    from gomea_bn.data.loading import load
     from gomea_bn.data.sources import is_in_pieces, treatment_in_reading
+    from gomea_bn.data.table import load
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, network_of_graph
 
     inputs = {**files_of("GRAPH", graph), "DATA": [data], "--cut-points": cut_files(cut_points or ())}
@@ -381,7 +381,7 @@ def _table_of_graph(
 ) -> Table:
     """Return the columns of the graph; columns with cuts are continuous."""
     from gomea_bn.data.columns import column_positions
-    from gomea_bn.data.group_columns import doubts_about_groups
+    from gomea_bn.data.selection import doubts_about_groups
     from gomea_bn.data.table import table_of
 
     positions = column_positions(loaded.frame, names)

@@ -49,8 +49,7 @@ def check(
         kinds = read_kinds(kind or ())
         check_choice("missing", missing, ("keep", "error", "drop"))
         check_output("--write", write, {"DATA": [data]}, [".json"])
-    from gomea_bn.data.loading import load
-    from gomea_bn.data.table import table_of
+    from gomea_bn.data.table import load, table_of
 
     problems: list[GomeaBnError] = []
     found: dict[str, Any] = {}

@@ -30,12 +30,11 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Flag, Number, WholeNumber, option, with_known_names
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_counts import NO_STOP
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 # passes over the columns for one graph

@@ -32,7 +32,7 @@ from gomea_bn.problems.column_functions import (
 )
 from gomea_bn.problems.curve_models import CurveModel
 from gomea_bn.problems.curves import CurveSizes
-from gomea_bn.problems.priors import PRIOR_ROWS
+from gomea_bn.problems.distributions import PRIOR_ROWS
 
 # prior precision of the intercept, in rows
 _INTERCEPT_PRECISION = 1e-3

@@ -35,7 +35,6 @@ from gomea_bn.learning.averaging.target_fit import (
 )
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
-from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import (
     INTERVAL,
@@ -43,10 +42,9 @@ from gomea_bn.network.conditionals.conditionals import (
     around_cuts,
     table_over_rows,
 )
-from gomea_bn.network.conditionals.family import Stack, log_mixture
 from gomea_bn.network.conditionals.family_mixture import FamilyMixture
 from gomea_bn.network.conditionals.family_table import CutTable, FamilyTable, TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts, joint_groups
+from gomea_bn.network.conditionals.kind import ColumnFacts, Stack, joint_groups, log_mixture
 from gomea_bn.network.conditionals.scales import (
     Columns,
     LineScale,
@@ -67,11 +65,12 @@ from gomea_bn.problems.column_functions import ColumnFunctions
 from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_model
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits, log_sum_exp
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-from gomea_bn.problems.scored_variables import ScoredVariable
+from gomea_bn.problems.scores import recorded_method
 from gomea_bn.runtime.fit_clock import (
     EFFECTS,
     GAPS,
@@ -914,7 +913,7 @@ class Averaging:
             rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design, model.of_levels)
             return fitted_logit(rows, continuous, discrete, places)
         if model.of_counts:
-            from gomea_bn.learning.averaging.counts_fit import fitted_counts
+            from gomea_bn.learning.averaging.logit_fit import fitted_counts
 
             facts = ColumnFacts(network.support, network.shapes, n_levels, by_units)
             return fitted_counts(design, name, continuous, discrete, columns, places, facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.priors import PRIOR_ROWS, PRIOR_VARIANCE
+from gomea_bn.problems.distributions import PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.runtime.jit import kernel
 
 # rows of the whole table that the variance of a group is pooled with

@@ -9,10 +9,10 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.scales import LineScale, PointEnds
+from gomea_bn.problems.curve_parts import LEAST_DEVIATION
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import FEW_TIES, PARAMETER_PRICE
-from gomea_bn.problems.transforms_and_tails import LEAST_DEVIATION
 
 # steps of the knots on the scale, and the fewest distinct values between two knots
 _N_STEPS = MOST_PIECES - 4

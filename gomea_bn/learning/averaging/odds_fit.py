@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.stacks import LEAST_GAIN
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_odds import MOST_LOG_ODDS, CellOdds, FamilyOdds, tilted
-from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Family, Stack
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 

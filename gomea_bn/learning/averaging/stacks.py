@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family import Stack, log_mixture
-from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.kind import Fitted, Stack, log_mixture
 
 _MOST_STEPS = 100
 _STEP_TOLERANCE = 1e-9

@@ -12,11 +12,11 @@ from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
+from gomea_bn.problems.scores import recorded_method
 from gomea_bn.runtime.threads import in_threads
 
 

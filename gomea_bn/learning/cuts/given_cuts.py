@@ -18,13 +18,12 @@ from gomea_bn.errors import GomeaBnError, check_choice, pairs_in
 from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.checks import checked_network
 from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.learning.evidence import RowEvidence
+from gomea_bn.learning.fit import RowEvidence
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, print_nothing
 from gomea_bn.learning.options import LearningOptions, rows_that_count
 from gomea_bn.learning.parameters import NetworkParameters
-from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family_table import TableSet
@@ -34,6 +33,7 @@ from gomea_bn.network.tables import PseudoCount, check_table_size
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems.scores import score_record
 
 # bins from which the search of cuts starts
 _FIRST_BINS = 3

@@ -29,19 +29,17 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.options import automatic_bins
-from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, FAMILY_SCORES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
-from gomea_bn.problems.cuts.cut_column import CutColumn
+from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.score import BDEU
-from gomea_bn.problems.scored_variables import ScoredVariable
-from gomea_bn.problems.scores import score_rule
+from gomea_bn.problems.scores import SCORE_FIELDS, recorded_method, reported, reporting, score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits
 from gomea_bn.runtime.threads import StopFlag

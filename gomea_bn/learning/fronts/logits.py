@@ -25,9 +25,8 @@ from gomea_bn.learning.averaging.logit_fit import RIDGE, LogitRows, fitted_logit
 from gomea_bn.learning.averaging.stacks import Member, mixture_weight
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
-from gomea_bn.network.conditionals.family import log_mixture
 from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
+from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted, log_mixture
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale
 from gomea_bn.network.conditionals.terms import Terms, broken_line, indicators
 from gomea_bn.network.tables import PseudoCount, table_and_left_out_cells

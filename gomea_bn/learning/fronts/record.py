@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.columns import Column
-from gomea_bn.data.groups import record_of_groups
 from gomea_bn.data.table import Table
+from gomea_bn.data.weights import record_of_groups
 from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import PooledNetworks, StoredParts, StoredVariable, parts_of
 from gomea_bn.learning.averaging.families import average_families
@@ -33,10 +33,9 @@ from gomea_bn.learning.search.shown_cuts import (
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family_table import counts_content
 from gomea_bn.network.formats import json_format
-from gomea_bn.network.parts import check_metadata, check_pseudo_count
+from gomea_bn.network.parts import check_metadata, check_pseudo_count, value_kinds_of
 from gomea_bn.network.recorded import CUT_SHORT, FEWER_CELLS
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
-from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem

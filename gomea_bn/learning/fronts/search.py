@@ -42,17 +42,17 @@ from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.problems.curves import curve_data
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, judges_all, smoothed_scorer
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
-from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
+from gomea_bn.runtime.threads import delayed_interrupts
 from gomea_bn.texts import listed
 
 STANDARD_OBJECTIVES = {

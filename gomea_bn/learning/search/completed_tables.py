@@ -29,10 +29,10 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.blanket import Cuts
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock

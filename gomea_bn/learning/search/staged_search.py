@@ -17,11 +17,16 @@ from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_dp import N_CELLS
-from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
-from gomea_bn.problems.parents import ParentLibraries, ParentPricer
+from gomea_bn.problems.parents import ParentLibraries
 from gomea_bn.problems.scores import is_gain, relative_edge_cost
-from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.structure import (
+    CutPricer,
+    ParentPricer,
+    StructureProblem,
+    allowed_graphs,
+    best_graphs,
+)
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import Workers
@@ -316,9 +321,8 @@ class StagedSearch:
         and dynamic programmes count as evaluations. Networks that the clock interrupts do not count, so that a number
         of evaluations gives the same network again. Limits and `starts` are those of `_climb`.
         """
-        from gomea_bn.problems.small_graphs import SmallGraphs
-
-        problem, graphs = self.problem, SmallGraphs(self.problem)
+        problem = self.problem
+        graphs = allowed_graphs(problem)
         first = self._first_network(starts)
         queue: list[tuple[float, int, Cuts]] = []
         seen: set[tuple[bytes, ...]] = set()
@@ -345,7 +349,7 @@ class StagedSearch:
         while queue and not self._is_late() and pricer.n_priced < _PROGRAMMES_PER_COLUMN * problem.n_nodes:
             cuts = heappop(queue)[-1]
             policies = problem.policy_indices(_genotypes(problem, [_Network([], cuts)])[0]).tolist()
-            ranked, n_families = graphs.best(policies, _N_BEST_GRAPHS)
+            ranked, n_families = best_graphs(problem, graphs, policies, _N_BEST_GRAPHS)
             self._count_climbing(n_families)
             for edges in ranked:
                 if self._is_late():

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals as Conditionals
     from gomea_bn.network.conditionals.conditionals import table_over_rows as table_over_rows
     from gomea_bn.network.conditionals.curve import Curve as Curve
-    from gomea_bn.network.conditionals.family import Family as Family
-    from gomea_bn.network.conditionals.family import Stack as Stack
     from gomea_bn.network.conditionals.family_counts import FamilyCounts as FamilyCounts
     from gomea_bn.network.conditionals.family_effects import FamilyEffects as FamilyEffects
     from gomea_bn.network.conditionals.family_logit import FamilyLogit as FamilyLogit
@@ -23,8 +21,10 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.family_table import TableSet as TableSet
     from gomea_bn.network.conditionals.fixed_value import FixedValue as FixedValue
     from gomea_bn.network.conditionals.kind import ColumnFacts as ColumnFacts
+    from gomea_bn.network.conditionals.kind import Family as Family
     from gomea_bn.network.conditionals.kind import Fitted as Fitted
     from gomea_bn.network.conditionals.kind import FurtherRows as FurtherRows
+    from gomea_bn.network.conditionals.kind import Stack as Stack
     from gomea_bn.network.conditionals.scales import Columns as Columns
     from gomea_bn.network.conditionals.scales import LineScale as LineScale
     from gomea_bn.network.conditionals.scales import ProbabilityScale as ProbabilityScale

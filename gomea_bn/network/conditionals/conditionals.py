@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
 from gomea_bn.lazy import pd
-from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_table import FamilyTable, TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts, Fitted
+from gomea_bn.network.conditionals.kind import ColumnFacts, Family, Fitted, Stack
 from gomea_bn.network.conditionals.scales import Columns, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import Immutable, WithTables, check_keys
 from gomea_bn.network.tables import bin_widths

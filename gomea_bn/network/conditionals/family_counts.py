@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.conditionals.family_effects import effect_parts, finite_numbers
 from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, FurtherRows, OnScale
-from gomea_bn.network.conditionals.newton import climb
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms
+from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms, climb
 from gomea_bn.network.parts import WithTables
 from gomea_bn.problems.cuts.shape import RESERVE
 from gomea_bn.runtime.jit import kernel

@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_effects import effect_parts, effects_of_line, finite_numbers
 from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Fitted, FurtherRows
-from gomea_bn.network.conditionals.newton import LEAST_GAIN, climb
 from gomea_bn.network.conditionals.scales import Columns
-from gomea_bn.network.conditionals.terms import NODES_OF_CELL, SumOfTerms, Terms, indicators
+from gomea_bn.network.conditionals.terms import (
+    LEAST_GAIN,
+    NODES_OF_CELL,
+    SumOfTerms,
+    Terms,
+    climb,
+    indicators,
+)
 from gomea_bn.network.parts import WithTables
 
 # by how much log odds of a row may change in a step

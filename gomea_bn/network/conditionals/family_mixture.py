@@ -26,8 +26,8 @@ from gomea_bn.network.conditionals.kind import (
     symmetric,
 )
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, PointEnds
+from gomea_bn.problems.distributions import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.problems.kernels.score import HALF_LOG_TWO_PI
-from gomea_bn.problems.priors import PRECISION, PRIOR_ROWS, PRIOR_VARIANCE
 from gomea_bn.runtime.jit import kernel, read_only
 from gomea_bn.runtime.kernels import exponentials, vector_product
 

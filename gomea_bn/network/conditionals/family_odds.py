@@ -17,9 +17,8 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family import Family, Stack
 from gomea_bn.network.conditionals.family_effects import finite_numbers
-from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Fitted, FurtherRows
+from gomea_bn.network.conditionals.kind import LEAST_PROBABILITY, Family, Fitted, FurtherRows, Stack
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.parts import WithTables, check_cut_points
 from gomea_bn.texts import listed, shown_name

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.family import Stack
 from gomea_bn.network.conditionals.family_counts import FamilyCounts
 from gomea_bn.network.conditionals.family_effects import FamilyEffects, effects_of_line
 from gomea_bn.network.conditionals.family_logit import FamilyLogit, logit_of_earlier_versions
@@ -14,7 +13,7 @@ from gomea_bn.network.conditionals.family_mixture import FamilyMixture
 from gomea_bn.network.conditionals.family_odds import FamilyOdds
 from gomea_bn.network.conditionals.family_table import FamilyTable
 from gomea_bn.network.conditionals.fixed_value import FixedValue
-from gomea_bn.network.conditionals.kind import Fitted
+from gomea_bn.network.conditionals.kind import Fitted, Stack
 
 KINDS: tuple[type[Fitted], ...] = (
     FamilyTable,

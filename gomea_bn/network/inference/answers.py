@@ -37,10 +37,9 @@ from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements
 from gomea_bn.network.inference.question import Evidence, Joint, refuse_impossible
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.inference.sampler import NOTED_ERROR, Sampler
-from gomea_bn.network.known_rows import known_rows
+from gomea_bn.network.parts import spellings
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.rows import column_name, column_values, level_column
-from gomea_bn.network.value_kinds import spellings
+from gomea_bn.network.rows import column_name, column_values, known_rows, level_column
 from gomea_bn.texts import counted, listed
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
-from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.kind import Family
 from gomea_bn.network.conditionals.scales import Columns, LineScale
 from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.elimination import (

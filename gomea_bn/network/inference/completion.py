@@ -28,11 +28,16 @@ from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.inference.question import Evidence, Pieces, refuse_impossible
 from gomea_bn.network.inference.sampler import Sampler
-from gomea_bn.network.known_rows import read_rows
-from gomea_bn.network.parts import random_generator
+from gomea_bn.network.parts import ValueKind, random_generator
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.rows import column_name, column_values, drawn_column, drawn_values, whole_numbers
-from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.network.rows import (
+    column_name,
+    column_values,
+    drawn_column,
+    drawn_values,
+    read_rows,
+    whole_numbers,
+)
 from gomea_bn.runtime.fit_clock import never
 
 _WAYS = ("draw", "mode", "mean", "joint")

@@ -18,9 +18,9 @@ from gomea_bn.lazy import pd
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.question import Evidence, Interval, Pieces
-from gomea_bn.network.known_rows import number_of_text
+from gomea_bn.network.parts import spellings, unknown_variable
 from gomea_bn.network.recorded import NetworkLike
-from gomea_bn.network.value_kinds import spellings, unknown_variable
+from gomea_bn.network.rows import number_of_text
 from gomea_bn.texts import counted, listed
 
 Outside: TypeAlias = float | Interval

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family import Family
+from gomea_bn.network.conditionals.kind import Family
 from gomea_bn.network.conditionals.scales import LEAST_SPREAD, Columns, LineScale
 
 BLOCK_OF_ROWS = 512

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.network.conditionals.family import Family
 from gomea_bn.network.conditionals.family_table import TableSet
-from gomea_bn.network.conditionals.kind import ColumnFacts
+from gomea_bn.network.conditionals.kind import ColumnFacts, Family
 from gomea_bn.network.conditionals.scales import Columns
 from gomea_bn.network.inference.elimination import answer_cells
 from gomea_bn.network.inference.question import Evidence, Joint

@@ -14,8 +14,8 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
-from gomea_bn.problems.scored_variables import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from lab.methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_family_scores, run_peer
 from lab.methods.peers import Family as NamedFamily

@@ -12,7 +12,7 @@ from scipy.stats import poisson
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, fit_shape
 from gomea_bn.learning.averaging import Member
-from gomea_bn.learning.averaging.counts_fit import fitted_counts
+from gomea_bn.learning.averaging.logit_fit import fitted_counts
 from gomea_bn.network.conditionals import (
     ColumnFacts,
     Columns,

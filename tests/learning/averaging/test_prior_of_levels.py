@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from gomea_bn import fit_shape
-from gomea_bn.learning.averaging.counts_fit import fitted_counts
 from gomea_bn.learning.averaging.effects_fit import Design
-from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
+from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_counts, fitted_logit
 from gomea_bn.network.conditionals import ColumnFacts, Columns, ProbabilityScale, indicators, log_levels
 from gomea_bn.problems import LevelFunctions
 

@@ -17,7 +17,7 @@ from processor_time import work_for
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, fit_shape, read_table
 from gomea_bn.data.sources import source_table
-from gomea_bn.network.value_kinds import measuring_step
+from gomea_bn.network.parts import measuring_step
 from gomea_bn.problems.cuts import shape_fit as of_tables
 from gomea_bn.runtime import Limits, in_threads
 

@@ -6,8 +6,8 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.network.conditionals import student
-from gomea_bn.network.conditionals.student import (
+from gomea_bn.network.conditionals import family_effects
+from gomea_bn.network.conditionals.family_effects import (
     below_student,
     log_student,
     student_cells,
@@ -31,9 +31,9 @@ def test_probabilities_are_those_of_scipy_with_all_digits_of_small_ones(freedom)
 
 @pytest.mark.parametrize("freedom", [340.5, 341.5])
 def test_tables_are_not_read_behind_their_end(freedom, monkeypatch):
-    tails = student._tails(freedom)
+    tails = family_effects._tails(freedom)
     behind = np.vstack([tails.pieces, np.full((1, 4), np.nan)])
-    monkeypatch.setattr(student, "_tails", lambda _: tails._replace(pieces=behind[:-1]))
+    monkeypatch.setattr(family_effects, "_tails", lambda _: tails._replace(pieces=behind[:-1]))
     # 1 + t is rounded to the end
     t = -np.nextafter(tails.last, 0.0)
     assert 1.0 - t == 1.0 + tails.last

@@ -23,8 +23,8 @@ from pricing_examples import (
 )
 
 from gomea_bn import GOMEA, ExpertKnowledge
-from gomea_bn.problems import ScoredVariable, StructureProblem, score_rule, scoring_method
-from gomea_bn.problems.cuts import CutLimits, CutPricer, IntervalScore, Pricing, policy_library
+from gomea_bn.problems import CutPricer, ScoredVariable, StructureProblem, score_rule, scoring_method
+from gomea_bn.problems.cuts import CutLimits, IntervalScore, Pricing, policy_library
 from gomea_bn.problems.cuts.libraries import library_capacity
 from gomea_bn.runtime import Limits, spare_threads
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pricing_examples import curved_column, curves_scorer, functions_of_rows
 
 from gomea_bn.problems import ScoredFamily, ScoredVariable, best_curve_model, sizes_and_functions
-from gomea_bn.problems.counts import COUNT_SIZES, are_counts, log_probabilities_of_counts
 from gomea_bn.problems.curves import family_curve_data, new_curve_scratch
+from gomea_bn.problems.distributions import COUNT_SIZES, are_counts, log_probabilities_of_counts
 from gomea_bn.problems.kernels.counts import WHOLE, count_gain
 from gomea_bn.problems.kernels.curves import UNITS, start_count
 

@@ -34,11 +34,10 @@ from gomea_bn.problems import (
 )
 from gomea_bn.problems.column_functions import UnitFunction
 from gomea_bn.problems.curve_models import beats_table
+from gomea_bn.problems.curve_parts import cell_data, no_tails
 from gomea_bn.problems.curves import family_curve_data
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
-from gomea_bn.problems.logits_and_counts import cell_data
 from gomea_bn.problems.splines import spline_design
-from gomea_bn.problems.transforms_and_tails import no_tails
 from gomea_bn.runtime import spare_threads
 
 Values = NDArray[np.float64]

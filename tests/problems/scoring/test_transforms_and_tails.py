@@ -23,9 +23,9 @@ from gomea_bn.problems import (
     score_rule,
     scoring_method,
 )
+from gomea_bn.problems.curve_parts import no_tails, no_transforms
 from gomea_bn.problems.cuts import policy_library
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.transforms_and_tails import no_tails, no_transforms
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")
@@ -265,7 +265,7 @@ def test_a_count_gains_by_levels_no_more_than_all_its_probabilities(seed: int) -
 def test_some_of_many_rows_judge_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = variables_of(*follow(4_000, np.exp, heavy))
     whole = score(variables, curve_data(variables), 2, 1)
-    monkeypatch.setattr("gomea_bn.problems.transforms_and_tails._MOST_ROWS_OF_TAILS", 2_000)
+    monkeypatch.setattr("gomea_bn.problems.curve_parts._MOST_ROWS_OF_TAILS", 2_000)
     data = curve_data(variables)
     assert data.tails.cells.shape == (3, 2_000)
     part = score(variables, data, 2, 1)

@@ -25,9 +25,9 @@ from gomea_bn.problems import (
     scoring_method,
     sizes_and_functions,
 )
+from gomea_bn.problems.curve_parts import no_transforms
 from gomea_bn.problems.cuts import policy_library
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
-from gomea_bn.problems.transforms_and_tails import no_transforms
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")

@@ -1,4 +1,4 @@
-"""Distributions of counts: Poisson and negative binomial, by the logarithms of their means."""
+"""Distributions in scores as in networks: counts, and the priors of coefficients and of the scales of noise."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+
+PRECISION = 0.1
+"""Precision of the normal prior of intercepts and slopes, in rows of a standard normal column."""
+PRIOR_ROWS = 1.0
+"""Weight of the inverse-gamma prior of the variance of residuals, in rows."""
+PRIOR_VARIANCE = 0.02
+"""Variance of the inverse-gamma prior, relative to that of the column."""
+
 
 MOST_COUNT = 255
 """Largest number of a column of counts."""
