@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +19,44 @@ from gomea_bn.network.recorded import NetworkLike
 _ROWS_OF_DRAWS = 8_192
 
 
-@dataclass(frozen=True)
-class CompletedCounts:
-    """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
+def _completed_counts(
+    network: NetworkLike, views: Sequence[View], n_draws: int, step: int, position: int, piece: Coded
+) -> NDArray[np.int64]:
+    """Return the counts of all tables over a piece, int64 (n_cells,) one after another, times `n_draws`.
 
     Every incomplete row is drawn from the network given its observed values, `n_draws` times; a complete row counts as
     often, and impossible rows do not count. `views` give the bin or level of every cell, by column in the order of the
     network. Draws of all steps and pieces are independent.
     """
+    generator = np.random.default_rng([FIXED_SEED, step, position])
+    plan = CountPlan(_family_views(network))
+    complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
+    parts = (
+        block[:, first : first + ROWS_IN_CACHE]
+        for block in piece.blocks()
+        for first in range(0, block.shape[1], ROWS_IN_CACHE)
+    )
+    for cells in parts:
+        codes = _codes(views, cells)
+        is_complete = (codes >= 0).all(axis=0)
+        plan.count([_piece_of(codes[:, is_complete])], complete)
+        incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
+        for first in range(0, len(incomplete), _ROWS_OF_DRAWS):
+            rows = incomplete[first : first + _ROWS_OF_DRAWS]
+            drawn = completed_codes(network, rows, n_draws, generator)
+            drawn = drawn.reshape(-1, len(views))
+            plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
+    return n_draws * complete + completed
 
-    network: NetworkLike
-    views: Sequence[View]
-    n_draws: int
-    step: int
 
-    def __call__(self, position: int, piece: Coded) -> NDArray[np.int64]:
-        """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
-        generator = np.random.default_rng([FIXED_SEED, self.step, position])
-        plan = CountPlan(_family_views(self.network))
-        complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
-        parts = (
-            block[:, first : first + ROWS_IN_CACHE]
-            for block in piece.blocks()
-            for first in range(0, block.shape[1], ROWS_IN_CACHE)
-        )
-        for cells in parts:
-            codes = self._codes(cells)
-            is_complete = (codes >= 0).all(axis=0)
-            plan.count([_piece_of(codes[:, is_complete])], complete)
-            incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
-            for first in range(0, len(incomplete), _ROWS_OF_DRAWS):
-                rows = incomplete[first : first + _ROWS_OF_DRAWS]
-                drawn = completed_codes(self.network, rows, self.n_draws, generator)
-                drawn = drawn.reshape(-1, len(self.views))
-                plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
-        return self.n_draws * complete + completed
-
-    def _codes(self, cells: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
-        codes = np.empty(cells.shape, np.int32)
-        for position, view in enumerate(self.views):
-            codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
-            if view.has_missing:
-                codes[position][codes[position] == view.cardinality] = -1
-        return codes
+def _codes(views: Sequence[View], cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
+    codes = np.empty(cells.shape, np.int32)
+    for position, view in enumerate(views):
+        codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
+        if view.has_missing:
+            codes[position][codes[position] == view.cardinality] = -1
+    return codes
 
 
 def _family_views(network: NetworkLike) -> list[list[View]]:
@@ -97,7 +91,7 @@ def completes_pieces(
         if is_over():
             return None
         announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
-        totals = total(CompletedCounts(network, views, n_draws, step))
+        totals = total(partial(_completed_counts, network, views, n_draws, step))
         return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
 
     return completed

@@ -7,7 +7,7 @@ sample tests of statistical hypotheses concerning several parameters", 1948) exp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -71,28 +71,13 @@ class _Term(NamedTuple):
     level: int | None = None
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The terms of a logit in the order of their choice."""
+def _names(terms: Iterable[_Term]) -> set[str]:
+    return {term.name for term in terms}
 
-    terms: tuple[_Term, ...] = ()
 
-    @property
-    def names(self) -> set[str]:
-        """The columns of the terms."""
-        return {term.name for term in self.terms}
-
-    def scales(self) -> dict[str, bool]:
-        """Whether the scale of a continuous column is in units, by name."""
-        return {term.name: term.in_units for term in self.terms if term.level is None}
-
-    def knots(self, name: str) -> NDArray[np.float64]:
-        """Return the knots of a column, ascending."""
-        return np.array(sorted(t.knot for t in self.terms if t.name == name and t.knot is not None))
-
-    def levels(self, name: str) -> list[int]:
-        """Return the levels of a column that have amounts of their own, ascending."""
-        return sorted(t.level for t in self.terms if t.name == name and t.level is not None)
+def _in_units(terms: Iterable[_Term]) -> dict[str, bool]:
+    """Return whether the scale of a continuous column of terms is in units, by name."""
+    return {term.name: term.in_units for term in terms if term.level is None}
 
 
 class _Design:
@@ -157,11 +142,11 @@ class _Design:
         deviation = float(values.std())
         return (values - values.mean()) / deviation if deviation > 0 else None
 
-    def scales_of(self, chosen: _Chosen) -> dict[str, ProbabilityScale]:
+    def scales_of(self, terms: Iterable[_Term]) -> dict[str, ProbabilityScale]:
         """Return the scales of the continuous columns of terms."""
-        return {name: self.probability_scales[name, in_units] for name, in_units in chosen.scales().items()}
+        return {name: self.probability_scales[name, in_units] for name, in_units in _in_units(terms).items()}
 
-    def fitted(self, chosen: _Chosen) -> tuple[Member, NDArray[np.float64]]:
+    def fitted(self, chosen: Sequence[_Term]) -> tuple[Member, NDArray[np.float64]]:
         """Return the logit of terms, and the probability of the second level in every row, float64 (n_rows,).
 
         Levels without an amount of their own have one together.
@@ -169,12 +154,14 @@ class _Design:
         continuous, discrete = self.parents(chosen)
         scales, functions = self.scales_of(chosen), []
         for name in continuous:
-            scale, knots = scales[name], chosen.knots(name)
+            scale = scales[name]
+            knots = np.array(sorted(t.knot for t in chosen if t.name == name and t.knot is not None))
             line = broken_line(name, np.concatenate([[scale.low], knots, [scale.high]]), in_units=False)
             ends = line.knots[1:-1]
             functions.append(line.combined(np.column_stack([ends, np.maximum(ends[:, None] - knots, 0.0)])))
         for name in discrete:
-            own, n_levels = chosen.levels(name), self.n_levels[name]
+            own = sorted(t.level for t in chosen if t.name == name and t.level is not None)
+            n_levels = self.n_levels[name]
             amounts = np.zeros((n_levels, len(own) + 1))
             amounts[:, 0] = 1.0
             amounts[own, 0] = 0.0
@@ -189,13 +176,14 @@ class _Design:
         density = member.fitted.given(self.target, self.facts(chosen))
         return member, density.masses(None, self.values)[:, 1]
 
-    def facts(self, chosen: _Chosen) -> ColumnFacts:
+    def facts(self, chosen: Iterable[_Term]) -> ColumnFacts:
         """Return what the density of a logit needs to know of the columns."""
         return ColumnFacts({}, {}, self.n_levels, {False: self.scales_of(chosen), True: {}})
 
-    def parents(self, chosen: _Chosen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def parents(self, chosen: Iterable[_Term]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the continuous and the discrete columns of terms in column order."""
-        ordered = [name for name in self.rows.names if name in chosen.names]
+        names = _names(chosen)
+        ordered = [name for name in self.rows.names if name in names]
         discrete = tuple(name for name in ordered if self.columns[name].levels is not None)
         return tuple(name for name in ordered if name not in discrete), discrete
 
@@ -219,19 +207,21 @@ def _normal_shape(values: NDArray[np.float64]) -> Shape | None:
 
 def _choices(
     design: _Design, most_parents: float, most_parameters: float
-) -> Iterator[tuple[_Chosen, Member]]:
-    """Yield the terms of ever larger logits within the limits, and their fits."""
+) -> Iterator[tuple[tuple[_Term, ...], Member]]:
+    """Yield the terms of ever larger logits within the limits, in the order of their choice, and their fits."""
     y = design.of_target.astype(np.float64)
     functions = {term: f for term in design.first_terms() if (f := design.function(term)) is not None}
-    chosen, inside, p = _Chosen(), np.ones((design.n_rows, 1)), np.full(design.n_rows, y.mean())
+    chosen: tuple[_Term, ...] = ()
+    inside, p = np.ones((design.n_rows, 1)), np.full(design.n_rows, y.mean())
     most = min(_MOST_PARAMETERS, design.n_rows / _ROWS_OF_PARAMETER, most_parameters) - 1
     n_cells = 2.0
-    while len(chosen.terms) + 1 <= most:
+    while len(chosen) + 1 <= most:
+        names = _names(chosen)
         functions = {
             term: function
             for term, function in functions.items()
-            if term.name in chosen.names
-            or (len(chosen.names) < most_parents and n_cells * design.cardinality(term.name) <= _MOST_CELLS)
+            if term.name in names
+            or (len(names) < most_parents and n_cells * design.cardinality(term.name) <= _MOST_CELLS)
         }
         if not functions:
             return
@@ -248,9 +238,9 @@ def _choices(
         if gains[best] < _LEAST_GAIN:
             return
         term = list(functions)[best]
-        if term.name not in chosen.names:
+        if term.name not in names:
             n_cells *= design.cardinality(term.name)
-        chosen = _Chosen((*chosen.terms, term))
+        chosen = (*chosen, term)
         inside = np.column_stack([inside, functions[term]])
         # a column keeps the scale of its line
         functions = {
@@ -300,14 +290,14 @@ def logit_networks(
         weight = mixture_weight(without, fitted.left_out)
         loss = -float(log_mixture(without, fitted.left_out, weight).mean())
         network = _network_of(alone, design, chosen, fitted.fitted, weight)
-        loss += edge_cost * len(chosen.names) / rows.n_rows
-        found.append(LogitNetwork(network, loss, len(chosen.terms) + 1))
+        loss += edge_cost * len(_names(chosen)) / rows.n_rows
+        found.append(LogitNetwork(network, loss, len(chosen) + 1))
     return found
 
 
-def _shown_cuts(design: _Design, chosen: _Chosen) -> dict[str, NDArray[np.float64]]:
+def _shown_cuts(design: _Design, chosen: Sequence[_Term]) -> dict[str, NDArray[np.float64]]:
     """Return the cuts of the first continuous parents, each into two bins that a reader of the table sees."""
-    names = list(dict.fromkeys(term.name for term in chosen.terms))
+    names = list(dict.fromkeys(term.name for term in chosen))
     size, cuts = 2 * prod(map(design.cardinality, names)), {}
     for name in names:
         column = design.columns[name]
@@ -318,18 +308,18 @@ def _shown_cuts(design: _Design, chosen: _Chosen) -> dict[str, NDArray[np.float6
 
 
 def _network_of(
-    alone: DiscretizedBayesNet, design: _Design, chosen: _Chosen, fitted: Fitted, weight: float
+    alone: DiscretizedBayesNet, design: _Design, chosen: Sequence[_Term], fitted: Fitted, weight: float
 ) -> DiscretizedBayesNet:
     """Return a network without edges with those of a logit, which has a weight next to the frequencies of the class."""
     target, parents = design.target, design.parents(chosen)
-    in_units = chosen.scales()
+    in_units, names = _in_units(chosen), _names(chosen)
     conditionals = Conditionals.of_tables(
         [TableSet.of_network(alone, alone.counts)],
         {target: (weight, fitted)},
         scales={name: design.scales[name, in_units[name]] for name in parents[0]},
         n_rows=design.n_rows,
     )
-    ordered = [name for name in alone.names if name in chosen.names]
+    ordered = [name for name in alone.names if name in names]
     tables = {**alone.tables, target: np.full((*map(alone.cardinality, ordered), 2), 0.5)}
     network = DiscretizedBayesNet(
         alone.names,

@@ -99,13 +99,13 @@ def test_the_clock_ends_the_passes_that_complete_rows_with_a_warning(chain) -> N
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
     monkeypatch.setattr(counting, "ROWS_IN_CACHE", 700)
     rows_at_once = []
-    codes_of = counting.CompletedCounts._codes
+    codes_of = counting._codes
 
-    def recorded(self, cells):
+    def recorded(views, cells):
         rows_at_once.append(cells.shape[1])
-        return codes_of(self, cells)
+        return codes_of(views, cells)
 
-    monkeypatch.setattr(counting.CompletedCounts, "_codes", recorded)
+    monkeypatch.setattr(counting, "_codes", recorded)
     lines: list[str] = []
     network = network_from_pieces(
         [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append
