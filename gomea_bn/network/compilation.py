@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
@@ -40,30 +39,12 @@ COMPILED = "compiled"
 _MOST_PAIRS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Coarser:
-    """Bins and parents of tables within a budget, and how they differ from those of the network.
+def coarser(
+    network: NetworkLike, max_cells: int
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, tuple[str, ...]], dict[str, list[Any]]]:
+    """Return inner cuts and parents, by variable, of which all tables together have at most `max_cells` cells.
 
-    Attributes
-    ----------
-    cut_points : dict of str to ndarray
-        Inner cuts by continuous variable.
-    parents : dict of str to tuple of str
-        Parents by variable, in column order.
-    merged : tuple of str
-        Variables with fewer bins.
-    left_out : tuple of (parent, child)
-        Edges without an axis in a table.
-    """
-
-    cut_points: dict[str, NDArray[np.float64]]
-    parents: dict[str, tuple[str, ...]]
-    merged: tuple[str, ...]
-    left_out: tuple[tuple[str, str], ...]
-
-
-def coarser(network: NetworkLike, max_cells: int) -> Coarser:
-    """Return bins and parents of which all tables together have at most `max_cells` cells.
+    Third come the variables with fewer bins, "merged", and the edges (parent, child) without an axis, "left_out".
 
     As long as there are too many, the largest table gives way: of its parents the one with the least share (see
     `DiscretizedBayesNet.effects`) that is continuous and has more than two bins keeps every second cut; without such a
@@ -97,15 +78,18 @@ def coarser(network: NetworkLike, max_cells: int) -> Coarser:
             parents[largest].remove(present[0])
             left_out.append((present[0], largest))
     fixed = {name: tuple(of_name) for name, of_name in parents.items()}
-    return Coarser(cuts, fixed, tuple(merged), tuple(left_out))
+    return cuts, fixed, {"merged": merged, "left_out": [list(edge) for edge in left_out]}
 
 
-def compiled_tables(network: NetworkLike, chosen: Coarser) -> dict[str, NDArray[np.float64]]:
+def compiled_tables(
+    network: NetworkLike,
+    cut_points: Mapping[str, NDArray[np.float64]],
+    parents: Mapping[str, Sequence[str]],
+) -> dict[str, NDArray[np.float64]]:
     """Return tables over chosen bins by chosen parents, from drawn rows."""
     rows = draws_by_name(network, ROWS_OF_TABLES)
     return {
-        name: table_over_cells(network, name, parents, chosen.cut_points, rows)
-        for name, parents in chosen.parents.items()
+        name: table_over_cells(network, name, of_name, cut_points, rows) for name, of_name in parents.items()
     }
 
 

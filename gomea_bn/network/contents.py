@@ -418,15 +418,14 @@ class NetworkParts(Immutable):
             return self
         from gomea_bn.network.compilation import COMPILED, coarser, compiled_tables
 
-        chosen = coarser(self, max_cells)
-        if not chosen.merged and not chosen.left_out:
+        cut_points, parents, record = coarser(self, max_cells)
+        if not any(record.values()):
             return self.of_tables()
         content = self._content()
-        edges = [edge for edge in self.edges if edge not in chosen.left_out]
-        record = {"merged": list(chosen.merged), "left_out": [list(edge) for edge in chosen.left_out]}
+        edges = [edge for edge in self.edges if list(edge) not in record["left_out"]]
         content |= {
-            "cut_points": chosen.cut_points,
-            "tables": compiled_tables(self, chosen),
+            "cut_points": cut_points,
+            "tables": compiled_tables(self, cut_points, parents),
             "conditionals": None,
             "counts": None,
             "metadata": {

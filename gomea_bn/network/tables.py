@@ -52,26 +52,17 @@ MOST_AXES = 63
 
 
 @dataclass(frozen=True)
-class Leaning:
-    """A base towards which a table is smoothed, with one weight per entry of `AMOUNTS`.
-
-    The base None is the uniform distribution.
-    """
-
-    base: Smoothing | None
-    weights: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Smoothing:
     """The smoothing of a table: P = sum of weight * (n_cell + amount * base) / (n_row + amount).
 
-    `parents` are the axes of the full array of counts that are the parents of this table; a base has fewer. The weights
-    of all leanings together sum to 1.
+    `parents` are the axes of the full array of counts that are the parents of this table. `bases` are those towards
+    which it is smoothed, which have fewer parents; None is the uniform distribution. Each base has one weight per entry
+    of `AMOUNTS`, and all of them sum to 1.
     """
 
     parents: tuple[int, ...]
-    leanings: tuple[Leaning, ...]
+    bases: tuple[Smoothing | None, ...]
+    weights: tuple[tuple[float, ...], ...]
 
 
 class _Fitted(NamedTuple):
@@ -178,12 +169,12 @@ def _is_smoothed(counts: NDArray[np.float64]) -> bool:
 
 def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.float64]:
     """Return P(child | parents), of the shape of `counts`, whose axes are the smoothing's parents and the child."""
-    counts, bases = _for_kernels(counts), [leaning.base for leaning in smoothing.leanings]
+    counts, bases = _for_kernels(counts), smoothing.bases
     tables = [
         _uniform(counts) if base is None else smoothed(_summed(counts, smoothing.parents, base.parents), base)
         for base in bases
     ]
-    weights = np.array([leaning.weights for leaning in smoothing.leanings])
+    weights = np.array(smoothing.weights)
     return _mixture(
         counts, 0.0, _stacked(tables), _rows_of_bases(counts.shape, smoothing.parents, bases), weights
     )
@@ -240,9 +231,8 @@ def _averaged(counts: NDArray[np.float64], parents: tuple[int, ...], bases: Sequ
     logs = _likelihoods(counts, left_out, of_rows)
     weights = np.exp(_POWER * (logs - logs.max()))
     weights /= weights.sum()
-    leanings = map(Leaning, smoothings, map(tuple, weights.tolist()))
     return _Fitted(
-        Smoothing(parents, tuple(leanings)),
+        Smoothing(parents, tuple(smoothings), tuple(map(tuple, weights.tolist()))),
         _mixture(counts, 0.0, _stacked([base.table for base in bases]), of_rows, weights),
         _mixture(counts, 1.0, left_out, of_rows, weights),
     )

@@ -22,7 +22,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.cli import main
-from gomea_bn.network.tables import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
+from gomea_bn.network.tables import AMOUNTS, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
@@ -38,10 +38,10 @@ def slow_probability(rows, cell, smoothing, card):
     same = [row for row in rows if all(row[axis] == cell[axis] for axis in smoothing.parents)]
     both = sum(row[-1] == cell[-1] for row in same)
     probability = 0.0
-    for leaning in smoothing.leanings:
-        base = 1 / card if leaning.base is None else slow_probability(rows, cell, leaning.base, card)
-        for weight, amount in zip(leaning.weights, AMOUNTS, strict=True):
-            probability += weight * (both + amount * base) / (len(same) + amount)
+    for base, weights in zip(smoothing.bases, smoothing.weights, strict=True):
+        of_base = 1 / card if base is None else slow_probability(rows, cell, base, card)
+        for weight, amount in zip(weights, AMOUNTS, strict=True):
+            probability += weight * (both + amount * of_base) / (len(same) + amount)
     return probability
 
 
@@ -55,9 +55,7 @@ def slow_leave_one_out(rows, smoothing, card):
 
 def alone(parents, base, amount):
     """Return the smoothing by one base and one of the amounts."""
-    return Smoothing(
-        parents, (Leaning(base, tuple(float(candidate_amount == amount) for candidate_amount in AMOUNTS)),)
-    )
+    return Smoothing(parents, (base,), (tuple(float(candidate == amount) for candidate in AMOUNTS),))
 
 
 def slow_fit(rows, parents, card):
@@ -70,7 +68,7 @@ def slow_fit(rows, parents, card):
         top = max(map(max, logs))
         roots = [[math.sqrt(math.sqrt(math.exp(log - top))) for log in line] for line in logs]
         weights = [tuple(root / sum(map(sum, roots)) for root in line) for line in roots]
-        return Smoothing(parent_set, tuple(map(Leaning, bases, weights)))
+        return Smoothing(parent_set, tuple(bases), tuple(weights))
 
     root = averaged((), [None])
     if not parents:
@@ -90,11 +88,11 @@ def slow_fit(rows, parents, card):
 def assert_same(computed, other):
     """Assert that two smoothings are the same to rounding."""
     assert computed.parents == other.parents
-    for mine, its in zip(computed.leanings, other.leanings, strict=True):
-        np.testing.assert_allclose(mine.weights, its.weights, rtol=1e-8, atol=1e-300)
-        assert (mine.base is None) == (its.base is None)
-        if mine.base is not None:
-            assert_same(mine.base, its.base)
+    np.testing.assert_allclose(computed.weights, other.weights, rtol=1e-8, atol=1e-300)
+    for mine, its in zip(computed.bases, other.bases, strict=True):
+        assert (mine is None) == (its is None)
+        if mine is not None:
+            assert_same(mine, its)
 
 
 @st.composite
@@ -116,7 +114,7 @@ def smoothings(draw, parents):
     size = len(bases) * len(AMOUNTS)
     weights = np.array(draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), float) + 0.01
     shares = (weights / weights.sum()).reshape(len(bases), -1).tolist()
-    return Smoothing(parents, tuple(Leaning(base, tuple(row)) for base, row in zip(bases, shares)))
+    return Smoothing(parents, tuple(bases), tuple(map(tuple, shares)))
 
 
 @given(st.data())
@@ -146,7 +144,7 @@ def test_rows_sum_to_one_and_no_probability_is_zero(counts):
     assert table.shape == counts.shape
     np.testing.assert_allclose(table.sum(axis=-1), 1.0, rtol=1e-12)
     assert (table > 0).all()
-    assert sum(sum(leaning.weights) for leaning in smoothing.leanings) == pytest.approx(1.0, rel=1e-12)
+    assert sum(map(sum, smoothing.weights)) == pytest.approx(1.0, rel=1e-12)
     if not counts.any():
         np.testing.assert_allclose(table, 1 / counts.shape[-1], rtol=1e-12)
 
@@ -167,7 +165,7 @@ def test_the_parent_to_drop_is_chosen_by_the_best_amount():
     # the worst amount would choose the other parent
     counts = np.random.default_rng(1).integers(0, 3, size=(2, 2, 2)).astype(float)
     smoothing = fitted_smoothing(counts)
-    assert smoothing.leanings[2].base.parents == (1,)
+    assert smoothing.bases[2].parents == (1,)
     assert_same(smoothing, slow_fit(rows_of(counts), (0, 1), 2))
 
 
@@ -178,9 +176,9 @@ def test_a_useless_parent_leads_to_the_table_without_it():
     counts = np.zeros((2, 30, 3))
     np.add.at(counts, (a, noise, child), 1)
     smoothing = fitted_smoothing(counts)
-    assert [leaning.base and leaning.base.parents for leaning in smoothing.leanings] == [None, (), (0,)]
-    assert sum(smoothing.leanings[2].weights) > 0.99
-    without = smoothed(counts.sum(axis=1), smoothing.leanings[2].base)
+    assert [base and base.parents for base in smoothing.bases] == [None, (), (0,)]
+    assert sum(smoothing.weights[2]) > 0.99
+    without = smoothed(counts.sum(axis=1), smoothing.bases[2])
     assert np.abs(smoothed(counts, smoothing) - without[:, None]).max() < 0.1
 
 
@@ -188,7 +186,7 @@ def test_a_parent_that_decides_everything_is_hardly_smoothed():
     counts = np.zeros((3, 3))
     np.fill_diagonal(counts, 50)
     smoothing = fitted_smoothing(counts)
-    assert all(np.argmax(leaning.weights) == 0 for leaning in smoothing.leanings)
+    assert all(np.argmax(weights) == 0 for weights in smoothing.weights)
     assert np.diag(smoothed(counts, smoothing)).min() > 0.97
 
 
