@@ -15,6 +15,7 @@ from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
 from gomea_bn.problems.kernels.curves import (
     COEFFICIENTS,
+    IN_ORDER,
     IN_UNITS,
     OF_COUNTS,
     OF_LEVELS,
@@ -51,6 +52,8 @@ class CurveModel:
         Whether the column is a count, and the logarithm of its mean a sum of the functions.
     of_levels : bool
         Whether every level of a discrete column has a sum of the functions of its own, and not a position on one.
+    in_order : bool
+        Whether the levels of a discrete column have positions at equal distances.
     in_units : bool
         Whether the column is in its own units, and not on the scale of its normal scores.
     transform : ndarray of shape (n_functions,), float64, optional
@@ -66,6 +69,7 @@ class CurveModel:
     precisions: NDArray[np.float64]
     of_counts: bool
     of_levels: bool
+    in_order: bool
     in_units: bool
     transform: NDArray[np.float64] | None
     widths: list[list[int]]
@@ -95,11 +99,8 @@ def best_curve_model(
     widths = scratch.widths.best[:n_widths].copy()
     prior, of_counts = int(best[PRIOR]), False
     if curves.logits.n_levels[child]:
-        n_used, in_units, transform = (
-            int(regress_levels(curves, scratch, views, n_views, prior)),
-            False,
-            None,
-        )
+        n_used = int(regress_levels(curves, scratch, views, n_views, prior, False))
+        in_units, transform = False, None
     else:
         of_counts = int(best[TARGET]) == OF_COUNTS
         if of_counts:
@@ -122,6 +123,7 @@ def best_curve_model(
         precisions=curves.precisions[prior, np.concatenate([np.sort(plain), products])],
         of_counts=of_counts,
         of_levels=int(best[TARGET]) == OF_LEVELS,
+        in_order=int(best[TARGET]) == IN_ORDER,
         in_units=in_units,
         transform=transform,
         widths=_of_parents(widths[: 0 if of_counts else n_widths], first),

@@ -45,7 +45,7 @@ print([name for name in ("numpy", "numba", "pandas", "scipy") if name in sys.mod
 """
 
 
-RUN_FILES = {"network.json", "network.bif", "network.dot", "run.json"}
+RUN_FILES = {"network.json", "network.dot", "run.json"}
 """Files that every run of `learn` writes."""
 
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]

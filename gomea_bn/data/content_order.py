@@ -74,9 +74,7 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     described = []
     for v, (values, of_column, mark) in enumerate(zip(columns, ranks, marks, strict=True)):
         kind = values.dtype.kind != "f"
-        described.append(
-            (are_constant[v], kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum()))
-        )
+        described.append((are_constant[v], kind, int(mark), int(_mark_by_rows(of_column, mark, rows))))
     return sorted(range(len(columns)), key=described.__getitem__)
 
 
@@ -85,7 +83,21 @@ def row_marks(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
 
     Neither the order of the rows and columns nor units change it. Columns are as of `column_order`.
     """
-    return _mix(_marked(columns)[-1])
+    ranks, marks, _, rows = _marked(columns)
+    numbers = _mix(rows.copy())
+    _, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    is_shared = counts[inverse] > 1
+    if is_shared.any():
+        # two rows may have each other's ranks in two columns without ties, which only the other rows tell apart
+        for of_column, mark in zip(ranks, marks, strict=True):
+            numbers[is_shared] += _mix(of_column[is_shared] * _STEP + _mark_by_rows(of_column, mark, rows))
+        numbers[is_shared] = _mix(numbers[is_shared])
+    return numbers
+
+
+def _mark_by_rows(ranks: NDArray[np.uint64], mark: Any, rows: NDArray[np.uint64]) -> Any:
+    """Return a hash of a column that tells it apart from others of the same ranks by the rows."""
+    return _mix((ranks + mark) * _STEP + rows).sum()
 
 
 def _marked(

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FILE = "run.json"
-FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
-AVERAGED_FILE = "averaged.json"
-"""File of an averaged network, which earlier versions wrote; a new run in the folder removes it."""
+FILES = ("network.json", "network.dot", RECORD_FILE)
+EARLIER_FILES = ("network.bif", "averaged.json")
+"""Files that earlier versions wrote, of tables of all parents and of an averaged network; a new run removes them."""
 CONFIDENCE_FILE = "confidence.json"
 """File of the probabilities of edges, only in the folders of runs that computed them."""
 STABILITY_FILE = "stability.json"
 """File of what stays and what moves in repeated searches, only in the folders of runs that repeated them."""
-RUN_ENTRIES = (*FILES, AVERAGED_FILE, CONFIDENCE_FILE, STABILITY_FILE)
+RUN_ENTRIES = (*FILES, *EARLIER_FILES, CONFIDENCE_FILE, STABILITY_FILE)
 """Names of all files of a run."""
 
 
@@ -56,7 +56,7 @@ def write_run_folder(
     record: dict[str, Any],
     further: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
+    """Write network.json, network.dot and run.json to a folder, and return their paths.
 
     All of them are first written to a temporary folder next to them, so that a full disk, an interrupt or a killed
     process leaves the files of an earlier run or all of the new ones. `further` has the texts of confidence.json and
@@ -64,9 +64,7 @@ def write_run_folder(
     or written is a `GomeaBnError`.
     """
     text = json.dumps(record, indent=2, allow_nan=False) + "\n"
-    texts = dict(
-        zip(FILES, (network.to_json(), network.compiled().to_bif(), network.to_dot(), text), strict=True)
-    )
+    texts = dict(zip(FILES, (network.to_json(), network.to_dot(), text), strict=True))
     texts |= further or {}
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():

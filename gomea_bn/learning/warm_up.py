@@ -163,7 +163,7 @@ def compile_followers(followers: Iterable[str], *, last_first: bool = False) -> 
     if SUM in followers:
         wanted.append((sum_score, curves, scratch, some, 0))
     if LOGIT in followers:
-        wanted.append((logit_gain, curves.logits, scratch.logits, some, 0, 0))
+        wanted.append((logit_gain, curves.logits, scratch.logits, some, 0, 0, False))
     if COUNT in followers:
         wanted.append((count_gain, curves.counts, curves.logits.cells, scratch.counts, some, 0, 0))
     if followers:
@@ -189,7 +189,7 @@ def compile_densities(followers: Iterable[str]) -> None:
         compile_for(solve_family, curves, scratch, np.zeros(0, np.int64), 0, 0)
         compile_for(fit_tails, scratch.tails, 1.0)
     if LOGIT in followers:
-        compile_for(start_logit, curves.logits, scratch.logits, np.zeros((1, 3)), 0, 1, 4.0)
+        compile_for(start_logit, curves.logits, scratch.logits, np.zeros((1, 3)), 0, 1, 4.0, False)
 
 
 def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) -> float:
@@ -334,5 +334,5 @@ def _fit_logit() -> None:
     scratch.cells.parameters[2, 1] = 1.0
     codes, levels, shares = np.array([[0, 1, 1, 1]], np.uint8), np.array([2]), np.array([[0.25, 0.75]])
     data = LogitData(cells, codes, levels, shares, np.ones(1, np.int64), np.zeros(1), 1.0)
-    start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4.0)
-    logit_gain(data, scratch, np.zeros(1, np.int64), 0, 1)
+    start_logit(data, scratch, np.array([[5.0, 0.1, 0.1]]), 0, 1, 4.0, False)
+    logit_gain(data, scratch, np.zeros(1, np.int64), 0, 1, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf, isfinite
@@ -491,9 +491,11 @@ def drawn_values(
     n: int,
     generator: np.random.Generator,
     given: Mapping[str, NDArray[Any]] | None = None,
+    names: Container[str] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return draws of all variables: numbers, or codes of levels, each of shape (n,), by name.
+    """Return draws of variables: numbers, or codes of levels, each of shape (n,), by name.
 
+    All variables are drawn, or those with one of some `names`, which must have the names of their parents.
     `given` has numbers or codes (n,) of variables that are not drawn; NaN, or a code below 0, for a value that is.
     Values are drawn given their parents alone, so that a draw has a weight: the density of the given values given their
     parents.
@@ -501,6 +503,8 @@ def drawn_values(
     drawn: dict[str, NDArray[Any]] = {}
     columns = Columns(drawn)
     for name in network.order:
+        if names is not None and name not in names:
+            continue
         known = given[name] if given and name in given else None
         is_unknown = (
             None if known is None else np.isnan(known) | (known < 0 if name in network.levels else False)

@@ -44,10 +44,11 @@ from gomea_bn.problems.kernels.widths import WidthScratch, list_forms, width_gai
 from gomea_bn.runtime.jit import kernel, separate_kernel
 from gomea_bn.runtime.kernels import divide_back, divide_forward, eliminate
 
-OF_RANKS, IN_UNITS, OF_COUNTS, OF_LEVELS = 0, 1, 3, 4
+OF_RANKS, IN_UNITS, OF_COUNTS, OF_LEVELS, IN_ORDER = 0, 1, 3, 4, 5
 """Targets of a child: its normal scores, its values in its own units, the logarithm of its mean, and all its levels.
 
-2 is that of its transformed normal scores. A logit with one index has the target of its ranks.
+2 is that of its transformed normal scores. A logit with one index has the target of its ranks, or of its levels in
+their order.
 """
 LINES, UNITS, SMOOTH = 0, 3, 4
 """Priors of lines, of columns in their own units, and of smooth curves; those of rough curves follow.
@@ -63,7 +64,9 @@ A kind of products that does not fit next to them is left out.
 # nats by which the estimate of a logit of curves, or of lines, is larger without doubt; what is a line for odds is a
 # curve for a regression, so that the former is also a share
 _LEAST_LEAD_OF_CURVES, _LEAST_SHARE_OF_CURVES, _LEAST_LEAD_OF_LINES = 10.0, 0.35, 5.0
-# the same of a count
+# nats that a regression gains by the free position of a level below which it does not pay, and above which it does
+_LEAST_OF_POSITION, _MOST_OF_POSITION = 1.0, 10.0
+# nats and share by which the estimate of a count of curves, or of lines, is larger without doubt
 _LEAST_LEAD = 30.0
 _LEAST_SHARE = 0.15
 SCORE, TARGET, PRIOR, SOLVED, COEFFICIENTS = range(5)
@@ -444,10 +447,16 @@ def _left(
 
 @kernel
 def regress_levels(
-    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int
+    curves: CurveData,
+    scratch: CurveScratch,
+    views: NDArray[np.int64],
+    n_views: int,
+    prior: int,
+    in_order: bool,
 ) -> int:
     """Regress positions of the levels of a discrete child on the functions of its parents, and start its logit there.
 
+    Levels `in_order` have positions at equal distances.
     Functions, prior precisions, positions and coefficients enter the work space. Return the number of functions; -1 if
     there are more than fit.
     """
@@ -475,7 +484,7 @@ def regress_levels(
         work.cells.parameters[5, i + 1] = curves.of_amounts[functions[i]]
     eliminate(system, size, size + n_levels, work.cells.parameters[2, 1:])
     n_rows = logits.weight * logits.codes.shape[1]
-    start_logit(logits, work, system, child, size, n_rows)
+    start_logit(logits, work, system, child, size, n_rows, in_order)
     return size
 
 
@@ -498,6 +507,37 @@ def _estimated_gain(curves: CurveData, scratch: CurveScratch, child: int, size: 
 
 
 @kernel
+def _better_logit(
+    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int, prior: int, best: float
+) -> float:
+    """Return the greater one of a gain in nats and that of the logit with one index under a prior, which is noted.
+
+    Positions of levels that are in their order are at equal distances, or they are free. A regression says which of both
+    may be better, or that either may.
+    """
+    child, logits = curves.variable[views[n_views - 1]], scratch.logits
+    n_odds, first, last = curves.logits.n_levels[child] - 1, 0, 0
+    if _has_order(curves, child):
+        regress_levels(curves, scratch, views, n_views, prior, True)
+        left = logits.state[1]
+        regress_levels(curves, scratch, views, n_views, prior, False)
+        further = 0.5 * curves.logits.weight * curves.logits.codes.shape[1] * log(left / logits.state[1])
+        first = 1 if further < _LEAST_OF_POSITION * (n_odds - 1) else 0
+        last = 0 if further > _MOST_OF_POSITION * (n_odds - 1) else 1
+    for k in range(first, last + 1):
+        in_order = k == 1
+        size = regress_levels(curves, scratch, views, n_views, prior, in_order)
+        if size < 0:
+            return best
+        gain = logit_gain(curves.logits, logits, scratch.functions, child, size, in_order)
+        if gain > best:
+            best = gain
+            scratch.n_parameters[0] = size + n_odds if in_order else (size + 1) * n_odds
+            scratch.best[PRIOR], scratch.best[TARGET] = prior, IN_ORDER if in_order else OF_RANKS
+    return best
+
+
+@kernel
 def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose discrete child is a logit; -inf if it cannot be one.
 
@@ -507,41 +547,27 @@ def _logit_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int
     """
     child = curves.variable[views[n_views - 1]]
     n_odds, functions, best = curves.logits.n_levels[child] - 1, scratch.functions, -np.inf
-    scratch.best[TARGET] = OF_RANKS
     has_order = False
     for k in range(n_views - 1):
         has_order |= _has_order(curves, curves.variable[views[k]])
     if has_order:
-        size = regress_levels(curves, scratch, views, n_views, UNITS)
-        if size >= 0:
-            best = logit_gain(curves.logits, scratch.logits, functions, child, size)
-            scratch.n_parameters[0] = (size + 1) * n_odds
-            scratch.best[PRIOR] = UNITS
+        best = _better_logit(curves, scratch, views, n_views, UNITS, best)
     if n_views == 2 and curves.logits.n_levels[curves.variable[views[0]]] > 0:
         return curves.logits.alone[child] + best
-    n_lines = regress_levels(curves, scratch, views, n_views, LINES)
+    n_lines = regress_levels(curves, scratch, views, n_views, LINES, False)
     of_lines = _estimated_gain(curves, scratch, child, n_lines)
-    size = regress_levels(curves, scratch, views, n_views, SMOOTH)
+    size = regress_levels(curves, scratch, views, n_views, SMOOTH, False)
     of_curves = _estimated_gain(curves, scratch, child, size)
     lead = _LEAST_LEAD_OF_CURVES + _LEAST_SHARE_OF_CURVES * max(of_curves, 0.0)
     if size >= 0 and of_curves > of_lines - _LEAST_LEAD_OF_LINES:
-        gain = logit_gain(curves.logits, scratch.logits, functions, child, size)
-        if gain > best:
-            best = gain
-            scratch.n_parameters[0] = (size + 1) * n_odds
-            scratch.best[PRIOR] = SMOOTH
+        best = _better_logit(curves, scratch, views, n_views, SMOOTH, best)
     # without curves both are the same
     if n_lines >= 0 and n_lines != size and of_lines > of_curves - lead:
-        regress_levels(curves, scratch, views, n_views, LINES)
-        gain = logit_gain(curves.logits, scratch.logits, functions, child, n_lines)
-        if gain > best:
-            best = gain
-            scratch.n_parameters[0] = (n_lines + 1) * n_odds
-            scratch.best[PRIOR] = LINES
+        best = _better_logit(curves, scratch, views, n_views, LINES, best)
     if n_odds == 1:
         return curves.logits.alone[child] + best
     for prior in (LINES, SMOOTH):
-        size = regress_levels(curves, scratch, views, n_views, prior)
+        size = regress_levels(curves, scratch, views, n_views, prior, False)
         is_other = prior == LINES or size != n_lines
         if not (size >= 0 and is_other):
             continue

@@ -30,7 +30,7 @@ from gomea_bn.runtime.kernels import eliminate, exponentials, solve_back
 
 MOST_TERMS = 96
 """Most functions of all parents of a logit; a family with more is scored by its table."""
-MOST_LEVELS = 8
+MOST_LEVELS = 10
 """Most levels of a column that follows a logit."""
 MOST_PARAMETERS = 1 + MOST_TERMS + 2 * (MOST_LEVELS - 2)
 """Most parameters of a logit: a constant, one per function, and two per level beyond two."""
@@ -68,7 +68,9 @@ class LogitData(NamedTuple):
 
     Level k of a column has the probability exp(a_k + b_k f) divided by the sum of these over the levels, where f is a
     sum of functions of the parents, and the positions b of the levels have the mean 0 and the variance 1 over the rows.
-    Or it has a sum f_k of its own, in place of b_k f.
+    Or it has a sum f_k of its own, in place of b_k f. Levels in their order may have positions at equal distances, which
+    is one ratio of odds for every step (the adjacent-category logit: Goodman, "Simple models for the analysis of
+    association in cross-classifications having ordered categories", 1979).
     """
 
     cells: CellData
@@ -334,15 +336,21 @@ def start_logit(
     child: int,
     size: int,
     n_rows: float,
+    in_order: bool,
 ) -> None:
     """Fill the first parameters of a logit: those of a discriminant analysis along the best positions of the levels.
 
+    Levels `in_order` have positions at equal distances.
     `system` is the eliminated one of the functions over `n_rows` rows, with the indicators of the levels, each divided
     by its standard deviation, as the columns after the first `size`.
     """
     n_levels, shares = data.n_levels[child], data.shares[child]
-    _first_positions(system, size, n_levels, shares, scratch)
     b, parameters = scratch.levels[1], scratch.cells.parameters
+    for k in range(n_levels):
+        b[k] = float(k)
+    _standardise(b, shares, n_levels)
+    if not in_order and n_levels > 2:
+        _first_positions(system, size, n_levels, shares, scratch)
     explained, scratch.state[2] = 0.0, 0.0
     for i in range(size):
         of_position = 0.0
@@ -380,11 +388,6 @@ def _first_positions(
     the levels, each divided by its standard deviation.
     """
     b, new, deviations, between = scratch.levels[1], scratch.levels[2], scratch.levels[3], scratch.between
-    for k in range(n_levels):
-        b[k] = float(k)
-    _standardise(b, shares, n_levels)
-    if n_levels == 2:
-        return
     for k in range(n_levels):
         between[k, :n_levels] = 0.0
         deviations[k] = sqrt(shares[k] * (1.0 - shares[k]))
@@ -478,14 +481,19 @@ def _start_amounts(scratch: LogitScratch, n_all: int, unit: float) -> None:
 
 @separate_kernel
 def logit_gain(
-    data: LogitData, scratch: LogitScratch, functions: NDArray[np.int64], child: int, size: int
+    data: LogitData,
+    scratch: LogitScratch,
+    functions: NDArray[np.int64],
+    child: int,
+    size: int,
+    in_order: bool,
 ) -> float:
     """Return what a logit of `size` functions gains over the shares of the levels, in nats of all rows of the table.
 
     It is Laplace's approximation of the log marginal likelihood. Functions of a parent follow each other. Parameters
     of the cells have the first coefficients, prior precisions in row 2, and squared heights of amounts of levels in row
-    5, which become their precisions; ``scratch.levels`` has the first constants and positions. Functions are constant
-    within cells for the likelihood, and within coarse ones for the information.
+    5, which become their precisions; ``scratch.levels`` has the first constants and positions, which stay for levels
+    `in_order`. Functions are constant within cells for the likelihood, and within coarse ones for the information.
     """
     n_levels, m = data.n_levels[child], data.codes.shape[1]
     shares, levels, work = data.shares[child], scratch.levels, scratch.cells
@@ -507,7 +515,7 @@ def logit_gain(
     of_root = _root_determinant(data, scratch, child, ends)
     _start_amounts(scratch, n_all, _OF_TWO * (levels[1, high] - levels[1, low]) ** 2)
     root, n_free, place = 0.0, max(n_levels - 2, 0), n_all
-    n_parameters = n_all + 2 * n_free
+    n_parameters = n_all + (n_free if in_order else 2 * n_free)
     for k in range(n_levels):
         root += m * shares[k] * log(shares[k])
         if _is_free(k, n_levels, ends):
@@ -591,7 +599,8 @@ def logit_gain(
     for j in range(1, n_all):
         prior += log(factor * precisions[j] + of_amounts[j])
     occam = 0.5 * (prior - determinant + of_root + (1 + n_free) * log(m))
-    occam -= _price_of_positions(levels[1], shares, n_levels)
+    if not in_order:
+        occam -= _price_of_positions(levels[1], shares, n_levels)
     return (objective + 0.5 * promise - root + occam) * data.weight
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke, ok
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gomea_bn import (
@@ -126,6 +126,8 @@ def test_some_rows_of_a_group_are_searched_where_they_are_a_little_alike():
     assert 50 * (1 + int(0.1 / product)) <= table.n_rows <= 50 * (1 + int(0.1 / product)) + 4
 
 
+# the two rows of a person have each other's ranks in two columns
+@example(2048)
 @given(st.integers(0, 2**32 - 1))
 def test_the_rows_searched_do_not_depend_on_places_names_and_units(seed):
     rng = np.random.default_rng(seed)

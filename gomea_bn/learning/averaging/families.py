@@ -910,7 +910,9 @@ class Averaging:
         if name in network.levels:
             from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
 
-            rows = LogitRows(np.asarray(columns[name], np.int64), n_levels[name], design, model.of_levels)
+            rows = LogitRows(
+                np.asarray(columns[name], np.int64), n_levels[name], design, model.of_levels, model.in_order
+            )
             return fitted_logit(rows, continuous, discrete, places)
         if model.of_counts:
             from gomea_bn.learning.averaging.logit_fit import fitted_counts

@@ -41,13 +41,15 @@ RIDGE = 1e-6
 class LogitRows:
     """Rows of a discrete column, and terms of its parents.
 
-    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index.
+    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index. Those `in_order`
+    have positions at equal distances.
     """
 
     levels: NDArray[np.int64]
     n_levels: int
     design: Design
     has_several: bool = False
+    in_order: bool = False
 
 
 def fitted_logit(
@@ -110,8 +112,9 @@ class _Fit:
             0,
             size,
             float(len(codes)),
+            rows.in_order,
         )
-        logit_gain(data, scratch, np.arange(size), 0, size)
+        logit_gain(data, scratch, np.arange(size), 0, size, rows.in_order)
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
         positions -= shares @ positions

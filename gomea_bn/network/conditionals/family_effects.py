@@ -674,6 +674,10 @@ class FamilyEffects(OnScale):
 
     def _at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         """Return centres inside the range, scales and degrees of freedom of the noise, of shapes that broadcast."""
+        at: tuple[NDArray[np.float64], Any, Any] = values.made_by(self, self._computed_at)
+        return at
+
+    def _computed_at(self, values: Columns) -> tuple[NDArray[np.float64], Any, Any]:
         return self._means(values), *values.made_of(self._of_noise, (self, "noise"), self._noise)
 
     def _means(self, values: Columns) -> NDArray[np.float64]:

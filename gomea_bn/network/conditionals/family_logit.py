@@ -30,6 +30,8 @@ from gomea_bn.network.parts import WithTables
 _MOST_MOVED = 10.0
 # tenfold increases of the ridge, which keep steps short where rows say little
 _MOST_RIDGES = 14
+# rounding of distances between positions that are equal, as a share
+_SAME_STEP = 1e-9
 _NUMBERS = ("coefficients", "constants", "positions")
 
 
@@ -40,7 +42,9 @@ class FamilyLogit(Fitted):
     An index f is a sum of functions of the continuous parents, on their probability scales, and of one amount for every
     level of each discrete parent. With two levels this is logistic regression. With more levels and one index it is the
     stereotype model of Anderson ("Regression and ordered categorical variables", 1984), whose levels have positions b
-    on a line, and with an index per level multinomial regression.
+    on a line, and with an index per level multinomial regression. Positions at equal distances are those of levels in
+    their order, each step of which is one ratio of odds (Goodman, "Simple models for the analysis of association in
+    cross-classifications having ordered categories", 1979).
 
     Attributes
     ----------
@@ -95,14 +99,22 @@ class FamilyLogit(Fitted):
     @property
     def words(self) -> str:
         """What the column follows, for a sentence."""
+        if self.is_in_order:
+            return f"a logistic regression of levels in their order on {self.terms.words}"
         return f"a logistic regression on {self.terms.words}"
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether more than two levels are at equal distances, so that every step is one ratio of odds."""
+        steps = np.diff(self.positions[0])
+        return len(self.positions) == 1 < len(steps) and bool(np.ptp(steps) <= _SAME_STEP * abs(steps[0]))
 
     @property
     def n_parameters(self) -> int:
         """Number of parameters that were estimated."""
         n_indices, n_levels = self.positions.shape
         if n_indices == 1:
-            return self.terms.n_free + 2 * int(n_levels) - 3
+            return self.terms.n_free + int(n_levels) - 1 + (0 if self.is_in_order else int(n_levels) - 2)
         return int(min(n_indices, n_levels - 1)) * self.terms.n_free + int(n_levels) - 1
 
     def scaled(self, name: str) -> set[tuple[bool, str]]:

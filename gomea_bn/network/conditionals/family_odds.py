@@ -254,23 +254,21 @@ class FamilyOdds(Fitted):
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of the cells between some cuts, or of all levels, float64 (..., n_cells)."""
-        own, log_odds = self.cuts, self._log_odds(values)
-        log_odds = log_odds - log_odds.max(axis=-1, keepdims=True)
+        own, odds = self.cuts, self._odds(values)
         if cuts is None or own is None:
-            masses = self._family.masses(None, values) * np.exp(log_odds)
-            return np.asarray(masses / np.maximum(masses.sum(axis=-1, keepdims=True), LEAST_PROBABILITY))
+            return _shares(self._family.masses(None, values) * odds)
         both = np.union1d(own, cuts)
         # a cell between both kinds of cuts lies in the one that its upper end lies in
         ends = np.append(both, np.inf)
-        masses = self._family.masses(both, values) * np.exp(log_odds)[..., np.searchsorted(own, ends)]
-        masses = masses / np.maximum(masses.sum(axis=-1, keepdims=True), LEAST_PROBABILITY)
+        masses = _shares(self._family.masses(both, values) * odds[..., np.searchsorted(own, ends)])
         first = np.concatenate([[0], np.searchsorted(both, cuts) + 1])
         return np.asarray(np.add.reduceat(masses, first, axis=-1), np.float64)
 
     def draw(self, values: Columns, n: int, generator: np.random.Generator) -> NDArray[Any]:
         """Return one number, or code of a level, per row, (n,)."""
         shape = n, self._n_cells
-        before, after = (np.broadcast_to(of.masses(self.cuts, values), shape) for of in (self._family, self))
+        before = self._family.masses(self.cuts, values)
+        before, after = (np.broadcast_to(of, shape) for of in (before, _shares(before * self._odds(values))))
         if self.cuts is None:
             return _drawn_cells(after, generator).astype(np.int32)
         drawn = self._family.draw(values, n, generator)
@@ -335,6 +333,11 @@ class FamilyOdds(Fitted):
     def _n_cells(self) -> int:
         return int(self.odds[0].logs.shape[1])
 
+    def _odds(self, values: Columns) -> NDArray[np.float64]:
+        """Return the odds of all cells, at most 1, float64 (..., n_cells)."""
+        log_odds = self._log_odds(values)
+        return np.asarray(np.exp(log_odds - log_odds.max(axis=-1, keepdims=True)), np.float64)
+
     def _log_odds(self, values: Columns) -> NDArray[np.float64]:
         """Return the log odds of all cells, float64 (..., n_cells), of the shape that the parents broadcast to."""
         varied = [one for one in self.odds if values.vary((one.parent,))]
@@ -345,6 +348,11 @@ class FamilyOdds(Fitted):
                 names, key = tuple(one.parent for one in some), (self, *some)
                 total = total + values.made_of(names, key, partial(_sum_of_odds, some))
         return np.asarray(total, np.float64)
+
+
+def _shares(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return masses (..., n_cells) as shares of what they add up to."""
+    return np.asarray(masses / np.maximum(masses.sum(axis=-1, keepdims=True), LEAST_PROBABILITY), np.float64)
 
 
 def _sum_of_odds(odds: Sequence[CellOdds], values: Columns) -> NDArray[np.float64]:

@@ -190,6 +190,8 @@ class Columns:
     have the `ends` (lower, upper) of these, of their shape.
     """
 
+    _last: tuple[object, Any] = None, None
+
     def __init__(
         self,
         values: Mapping[str, NDArray[Any]],
@@ -235,6 +237,12 @@ class Columns:
         The `key` is that of the function.
         """
         return make(self)
+
+    def made_by(self, owner: object, make: Callable[[Columns], Any]) -> Any:
+        """Return what a function makes of the columns; what its owner made last is not made again."""
+        if self._last[0] is not owner:
+            self._last = owner, make(self)
+        return self._last[1]
 
     def vary(self, names: Iterable[str]) -> bool:
         """Return whether any of some columns may have several values in a row."""

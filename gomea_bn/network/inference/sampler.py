@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family_table import TableSet
 from gomea_bn.network.conditionals.kind import ColumnFacts, Family
 from gomea_bn.network.conditionals.scales import Columns
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.inference.elimination import answer_cells
 from gomea_bn.network.inference.question import Evidence, Joint
 from gomea_bn.network.recorded import NetworkLike
@@ -54,11 +55,18 @@ class Sampler:
     Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
     counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
     simulation in Bayesian networks", 1990). Intervals, sets and weights count as the weights of drawn values. With
-    `in_tables` bins are drawn from tables, and not numbers from densities.
+    `in_tables` bins are drawn from tables, and not numbers from densities. `drawn` has the names of columns to draw, with
+    those of their parents, by default all.
     """
 
     def __init__(
-        self, network: NetworkLike, n_draws: int, generator: np.random.Generator, *, in_tables: bool
+        self,
+        network: NetworkLike,
+        n_draws: int,
+        generator: np.random.Generator,
+        *,
+        in_tables: bool,
+        drawn: Container[str] | None = None,
     ) -> None:
         self.network = network if in_tables else cast("NetworkLike", network.cell_grids.finest)
         self._network = cast("NetworkLike", _OfCodes(network)) if in_tables else network
@@ -66,6 +74,7 @@ class Sampler:
         self.n_draws, self._generator = n_draws, generator
         self._continuous = np.array([name in self._network.cut_points for name in network.names])
         self._last: tuple[Evidence, list[Drawn]] | None = None
+        self._drawn = network.names if drawn is None else drawn
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return estimates of the joint distribution of variables without evidence; see `ExactEngine`."""
@@ -150,13 +159,16 @@ class Sampler:
     def _draw(self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator) -> Drawn:
         """Return the draws of some rows."""
         shape = len(rows), self.n_draws
-        numbers, names = evidence.numbers(), self._network.names
-        known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]
-        given = {name: np.repeat(of_rows, self.n_draws) for name, of_rows in zip(names, known, strict=True)}
-        drawn = drawn_values(self._network, shape[0] * shape[1], generator, given)
+        numbers = evidence.numbers()
+        names = {v: name for v, name in enumerate(self._network.names) if name in self._drawn}
+        given = {
+            name: np.repeat(numbers[:, v] if self._continuous[v] else evidence.codes[:, v], self.n_draws)
+            for v, name in names.items()
+        }
+        drawn = drawn_values(self._network, shape[0] * shape[1], generator, given, self._drawn)
         columns = Columns({name: values.reshape(shape) for name, values in drawn.items()})
         logs = np.zeros(shape)
-        for v, name in enumerate(names):
+        for v, name in names.items():
             is_known = (evidence.codes[:, v] >= 0)[:, None]
             if is_known.any():
                 logs += np.where(is_known, self._network.families[name].log_density(columns), 0.0)
@@ -176,9 +188,14 @@ def drawn_joint(
 ) -> tuple[Joint, float]:
     """Return the distribution over the shown bins for a single row by draws with a fixed seed, and its error.
 
-    That is three times the largest standard error; infinite if fewer than about 40 draws decide.
+    That is three times the largest standard error; infinite if fewer than about 40 draws decide. Variables from which no
+    path leads to a known or wanted one have no influence, and are not drawn.
     """
-    sampler = Sampler(network, n_draws, np.random.default_rng(SEED), in_tables=False)
+    asked = {*np.flatnonzero((evidence.codes >= 0).any(axis=0)).tolist(), *evidence.weights, *targets}
+    parents = {name: network.parents(name) for name in network.names}
+    drawn_names = reachable(parents, [network.names[v] for v in asked])
+    generator = np.random.default_rng(SEED)
+    sampler = Sampler(network, n_draws, generator, in_tables=False, drawn=drawn_names)
     joint = sampler.joint(evidence, targets, in_bins=True)
     assert joint.errors is not None
     assert joint.log_evidence_errors is not None

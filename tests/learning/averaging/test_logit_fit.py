@@ -11,7 +11,7 @@ from averaged_examples import conditionals_of
 from learning_inside import design_of_terms
 from numpy.typing import NDArray
 
-from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families
 from gomea_bn.learning.averaging import Member
 from gomea_bn.learning.averaging.logit_fit import LogitRows, fitted_logit
 from gomea_bn.network.conditionals import (
@@ -112,8 +112,8 @@ def test_levels_are_as_frequent_as_in_the_rows_wherever_the_parents_lie() -> Non
     np.testing.assert_allclose(shares, np.bincount(rows.levels) / 500, atol=0.01)
 
 
-def test_logits_need_a_column_of_two_to_eight_levels() -> None:
-    assert Example(400, 9).fitted() is None
+def test_logits_need_a_column_of_two_to_ten_levels() -> None:
+    assert Example(400, 11).fitted() is None
     rows = Example(400, 2)
     rows.levels = np.zeros(400, np.int64)
     assert rows.fitted() is None
@@ -185,3 +185,23 @@ def test_a_level_of_few_rows_moves_little_and_others_follow_their_rows(n_rare: i
     assert 0.15 < answers[12] < 0.65
     of_rows = np.array([levels[g == level].mean() for level in range(12)])
     np.testing.assert_allclose(answers[:12], of_rows, atol=0.02)
+
+
+@pytest.mark.parametrize("seed", [3, 6, 13])
+def test_small_counts_follow_both_parents_step_by_step(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=300), rng.integers(0, 2, 300)
+    count = np.minimum(rng.poisson(np.exp(0.4 * x + 0.5 * z + 0.5)), 8)
+    frame = pd.DataFrame({"x": x, "z": np.array(["no", "yes"])[z], "n": count, "other": rng.normal(size=300)})
+    network = BayesNetLearner(random_state=1).fit(frame).network_
+    assert {frozenset(edge) for edge in network.edges} == {frozenset("xn"), frozenset("zn")}
+    ((_, fitted),) = network.conditionals.stacks["n"].members
+    assert fitted.words == "a logistic regression of levels in their order on lines"
+    n_levels = len(network.levels["n"])
+    # a constant for every level but one, a slope and the difference of two levels
+    assert fitted.n_parameters == n_levels - 1 + 2
+    # every step up multiplies the odds of neighbouring levels by the same factor
+    low, high = (network.query("n", {"x": at, "z": "no"}).to_numpy() for at in (-1.0, 1.0))
+    ratios = (high[1:] / high[:-1]) / (low[1:] / low[:-1])
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
+    assert ratios[0] > 1.5

@@ -487,9 +487,8 @@ def test_intervals_outside_the_support_count_as_its_end_bins(network):
     np.testing.assert_allclose(outside, network.query("a", {"b": (last, None)}), atol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def tied_network() -> DiscretizedBayesNet:
-    """A network of a, a column that all but equals it, and a third one that depends on their small difference."""
+def network_of_ties(*before: str) -> DiscretizedBayesNet:
+    """Return the network of `tied_network`, with some columns moved before the others."""
     generator = np.random.default_rng(3)
     a = generator.normal(size=3000)
     b = a + 0.01 * generator.normal(size=3000)
@@ -498,7 +497,23 @@ def tied_network() -> DiscretizedBayesNet:
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "g": g, "apart": generator.normal(size=3000)})
     cuts = {name: np.quantile(frame[name], [0.25, 0.5, 0.75]) for name in ("a", "b", "c", "apart")}
     edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "g")]
+    frame = frame[[*before, *(name for name in frame if name not in before)]]
     return average_families(DiscretizedBayesNet.from_table(frame, edges, cuts), frame, n_copies=1)
+
+
+@pytest.fixture(scope="module")
+def tied_network() -> DiscretizedBayesNet:
+    """A network of a, a column that all but equals it, and a third one that depends on their small difference."""
+    return network_of_ties()
+
+
+def test_columns_without_influence_on_an_answer_are_not_drawn_for_it(tied_network):
+    other = network_of_ties("apart")
+    assert other.order[0] == "apart"
+    for known in ({}, {"a": (0.0, 1.0)}):
+        answer = tied_network.query("g", known)
+        assert "standard_error" in answer.attrs
+        assert answer.equals(other.query("g", known))
 
 
 def test_draws_answer_where_cells_are_too_coarse(tied_network):

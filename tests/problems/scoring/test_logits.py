@@ -57,11 +57,19 @@ def chain(n_levels: int, n_rows: int = 400, seed: int = 0) -> list[ScoredVariabl
 
 
 def slow_log_evidence(
-    scorer: FamilyScorer, child: int, parents: tuple[int, ...], prior: int, factor: float, width: float
+    scorer: FamilyScorer,
+    child: int,
+    parents: tuple[int, ...],
+    prior: int,
+    factor: float,
+    width: float,
+    *,
+    in_order: bool = False,
 ) -> float:
     """Return the gain over the shares of the levels by SciPy's optimiser, with numerical second derivatives.
 
-    Amounts of levels move the log odds of the outer levels of the child by a deviation of 2 / sqrt(width).
+    Amounts of levels move the log odds of the outer levels of the child by a deviation of 2 / sqrt(width). Levels
+    `in_order` keep positions at equal distances.
     """
     curves = scorer.rows.curves
     logits = curves.logits
@@ -89,7 +97,8 @@ def slow_log_evidence(
         n_slopes = functions.shape[1] + 1
         constants, positions = np.log(shares[:n_levels]), first.copy()
         constants[free] = parameters[n_slopes : n_slopes + len(free)]
-        positions[free] = parameters[n_slopes + len(free) :]
+        if not in_order:
+            positions[free] = parameters[n_slopes + len(free) :]
         index = parameters[0] + functions @ parameters[1:n_slopes]
         logs = constants + positions * index[:, None]
         logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
@@ -129,16 +138,18 @@ def slow_log_evidence(
 
     of_root = laplace(np.empty((len(x), 0)), np.empty(0), has_positions=False)
     assert ends == (0, n_levels - 1)
-    return laplace(x, of_prior, has_positions=True) - of_root
+    return laplace(x, of_prior, has_positions=not in_order) - of_root
 
 
-def best_log_evidence(scorer: FamilyScorer, child: int, parents: tuple[int, ...], prior: int) -> float:
+def best_log_evidence(
+    scorer: FamilyScorer, child: int, parents: tuple[int, ...], prior: int, *, in_order: bool = False
+) -> float:
     """Return the greatest gain of `slow_log_evidence` for some factors and widths."""
     has_levels = any(scorer.rows.curves.logits.n_levels[parent] for parent in parents)
     return max(
-        slow_log_evidence(scorer, child, parents, prior, factor, width)
+        slow_log_evidence(scorer, child, parents, prior, factor, width, in_order=in_order)
         for factor in (1.0, 0.5, 0.25, 0.125)
-        for width in ((4.0, 2.0, 1.0) if has_levels else (1.0,))
+        for width in ((4.0, 2.0, 1.0, 0.5) if has_levels else (1.0,))
     )
 
 
@@ -237,11 +248,11 @@ def test_many_rows_are_judged_by_some_of_them() -> None:
     assert gains[0] / 45_000 == pytest.approx(gains[1] / 6_000, rel=0.06)
 
 
-def test_columns_of_one_level_or_of_more_than_eight_have_tables_alone() -> None:
+def test_columns_of_one_level_or_of_more_than_ten_have_tables_alone() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(size=300)
-    one, nine = np.zeros(300, np.int64), levels_of(4 * x, 9, generator)
-    scorer = curves_scorer([curved_column("x", x), discrete("one", one, 2), discrete("nine", nine, 9)])
+    one, eleven = np.zeros(300, np.int64), levels_of(4 * x, 11, generator)
+    scorer = curves_scorer([curved_column("x", x), discrete("one", one, 2), discrete("eleven", eleven, 11)])
     families = [ScoredFamily((child, 0), ((0, 0),)) for child in (1, 2)]
     np.testing.assert_array_equal(scorer.score(families), scorer.table_scores(families))
 
@@ -343,7 +354,7 @@ def test_a_logit_with_an_index_per_level_has_its_evidence(size: float, prior: in
     variables = several_columns(size)
     curves = curves_of_views(curve_data(variables), np.arange(4))
     scratch, views = new_curve_scratch(curves), np.arange(3)
-    n_used = regress_levels(curves, scratch, views, 3, prior)
+    n_used = regress_levels(curves, scratch, views, 3, prior, False)
     functions = scratch.functions[:n_used].copy()
     found = several_indices_gain(curves.logits, scratch.logits, functions, 2, n_used, -np.inf)
     codes = curves.logits.codes[2].astype(np.int64)
@@ -408,6 +419,47 @@ def test_the_order_of_levels_changes_no_score(seed: int) -> None:
     )
     assert model.functions[1] == other.functions[1] == list(range(12))
     assert other.score == pytest.approx(model.score, rel=1e-9)
+
+
+def few(seed: int, n_rows: int = 400) -> list[ScoredVariable]:
+    """A number, three levels, and a count of at most nine that follows both."""
+    rng = np.random.default_rng(seed)
+    x, g = rng.normal(size=n_rows), rng.integers(0, 3, n_rows)
+    count = np.minimum(rng.poisson(np.exp(0.4 * x + np.array([0.0, 0.5, 1.0])[g])), 9)
+    return [
+        curved_column("x", x),
+        discrete("g", g, 3),
+        ScoredVariable("n", count.astype(np.int32), 10, is_ordered=True),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_in_their_order_follow_their_parents_step_by_step(seed: int) -> None:
+    *parents, count = few(seed)
+    scorer = curves_scorer([*parents, count])
+    gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
+    assert gain == pytest.approx(best_log_evidence(scorer, 2, (0, 1), LINES, in_order=True), abs=1.0)
+    # the same levels without an order pay for their positions
+    plain = discrete("n", count.values, 10)
+    without = curves_scorer([*parents, plain])
+    assert score(without, 2, 0, 1) < score(scorer, 2, 0, 1) - 5
+    model, of_plain = model_of([*parents, count]), model_of([*parents, plain])
+    assert model.in_order
+    assert not of_plain.in_order
+    highest = int(count.values.max())
+    backwards = ScoredVariable("n", highest - count.values, highest + 1, is_ordered=True)
+    assert model_of([*parents, backwards]).score == pytest.approx(model.score, rel=1e-6)
+
+
+def test_levels_that_are_not_in_their_order_find_their_positions() -> None:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=2_000)
+    codes = np.array([2, 0, 3, 1])[levels_of(3 * x, 4, generator)]
+    columns = [curved_column("x", x), discrete("k", codes, 4)]
+    ordered = ScoredVariable("k", columns[1].values, 4, is_ordered=True)
+    scores = [score(curves_scorer([columns[0], child]), 1, 0) for child in (columns[1], ordered)]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-12)
+    assert not model_of([columns[0], ordered]).in_order
 
 
 def test_levels_in_their_order_act_by_their_line_however_many_they_are() -> None:
