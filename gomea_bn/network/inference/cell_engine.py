@@ -751,9 +751,9 @@ class CellEngine:
         wanted = [] if target is None else [target]
         rest = rest[self.are_hard(evidence.take(rest), wanted)]
         if self._is_rough and target is None:
-            for answer in self._rough_answers(evidence, rest):
-                yield answer
-                rest = np.setdiff1d(rest, answer.rows, assume_unique=True)
+            for rough in self._rough_answers(evidence, rest):
+                yield rough
+                rest = np.setdiff1d(rest, rough.rows, assume_unique=True)
         unsettled: dict[int, RowAnswer] = {}
         # a log density by draws has an error of their number, and one over few cells that of these
         few = 2**13 if target is not None else _MOST_OWN_DENSITIES
