@@ -27,7 +27,10 @@ from gomea_bn.learning.search.shown_cuts import (
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completed_codes
+from gomea_bn.network.inference.answers import log_density
+from gomea_bn.network.inference.cell_engine import OF_ROWS, CellEngine
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.inference.engine import Engine, engine_for
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
@@ -38,6 +41,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import GAPS, NO_LIMIT, SEARCH, FitClock
 from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
+from gomea_bn.runtime.threads import StopFlag
 
 # shares of the limits of a search that stay for completed rows, and for completed tables
 _SHARE_OF_ROWS, _SHARE_OF_TABLES = 0.25, 0.6
@@ -162,6 +166,8 @@ _SHARE_OF_PREPARATION = 0.15
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
+# share of complete rows from which these are searched in place of available cases
+_SHARE_OF_COMPLETE_ROWS = 0.5
 # rows beyond which the first completed table that gains nothing is the last one
 _FEW_ROWS = 1_000
 # any number: draws must be others than those of the searches before
@@ -173,106 +179,186 @@ def with_completions(
     table: Table,
     options: LearningOptions,
     rounds: SearchRounds,
+    start: tuple[list[tuple[int, int]], Cuts] | None = None,
     clock: FitClock = NO_LIMIT,
 ) -> Found:
-    """Return what a search on rows with missing values has found after further rounds on completed rows.
+    """Return what searches of a table with missing values find, the first one with `limits_before`.
 
-    The first round had `limits_before`, and scored available cases. If cuts are priced, further rounds search graph and
-    cuts, and otherwise the graph on completed rows. The clock is that of the whole fit.
+    The first search may begin at a graph and cuts. If cuts are priced, further rounds search graph and cuts, and
+    otherwise the graph on completed rows. The clock is that of the whole fit. Ctrl-C ends the search that is running,
+    and what has been found is completed.
 
     Few rows have values in all variables of a family, so available cases show weak dependences and fine cuts badly.
     Draws from the network therefore complete the table, the learner searches it for a graph and cuts, and the next
-    network completes the table again (the structural EM algorithm: Friedman 1998). A completed table makes the network
-    that completed it look better than it is. So the networks compete by the likelihood of the observed values, minus 1
-    for a free probability (Akaike's information criterion), and minus ln n for a cut.
+    network completes the table again (the structural EM algorithm: Friedman 1998).
 
-    Completed tables have curves like any complete table, where the options allow these. After one table without curves,
-    the first round with curves searches the complete rows, if there are enough of them: unlike draws from tables, these
-    rows show all dependences. The other rounds begin without a network on a table that the conditionals of the best
-    network complete. Networks with conditionals compete by the likelihood of the observed values, minus 1 for every
-    free probability and coefficient, weighted as in the mixture. Learning those of one network may take a share of what
-    the clock has left. Of many rows, the first completed table that gains nothing is the last one.
+    Where columns may have curves and half of the rows are complete, the first search is that of these: unlike draws,
+    they show all dependences. Otherwise it scores available cases. A search of a completed table without curves
+    follows, and one of the complete rows if there are enough of them. The other rounds begin without a network on a
+    table that the conditionals of the best network complete. Networks with conditionals compete by the likelihood of
+    the observed values, minus 1 for every free probability and coefficient, weighted as in the mixture. Learning those
+    of one network may take a share of what the clock has left. Of many rows, or after a search of half of them, the
+    first completed table that gains nothing is the last one.
     """
-    if not problem.first_cuts:
-        return Found(problem, *with_shown_cuts(problem, _on_completed_rows(problem, table, rounds), clock))
-    (first,), seed, frame = rounds.results, rounds.settings.seed, table.to_frame()
-    has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
-    n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
-    n_left = n_tables + _N_WITH_CURVES * has_curves
-
-    def search_of(
-        rows: Table,
-        curves: str,
-        part: str,
-        further: int,
-        start: tuple[list[tuple[int, int]], Cuts] | None = None,
-    ) -> tuple[StructureProblem, Result]:
+    has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET and bool(problem.first_cuts)
+    complete = table.complete_rows()
+    is_enough = complete.n_rows >= max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns))
+    is_first = has_curves and is_enough and complete.n_rows >= _SHARE_OF_COMPLETE_ROWS * table.n_rows
+    of_first = problem
+    if is_first:
         of_preparation = clock.part(_SHARE_OF_PREPARATION)
-        of_rows = learning_problem(
-            rows, replace(options, curves=curves), pairs=problem.pairs, clock=of_preparation
+        of_first = learning_problem(complete, options, pairs=problem.pairs, clock=of_preparation)
+    first = rounds.add(searched(of_first, rounds.next("search", limits_before(problem, rounds)), start))
+    # Ctrl-C must not lose what the search has found
+    with rounds.stop.catching_interrupts():
+        if is_first:
+            found = _with_shapes_of(table, Found(of_first, *with_shown_cuts(of_first, first, clock)))
+            return _on_completed_tables(found, problem, table, options, rounds, clock, ends_early=True)
+        if not problem.first_cuts:
+            result = _on_completed_rows(problem, table, rounds)
+            return Found(problem, *with_shown_cuts(problem, result, clock))
+        result = _on_tables_of_bins(problem, table, options, rounds, clock, has_curves=has_curves)
+        found = Found(problem, *with_shown_cuts(problem, rounds.total(result), clock))
+        if not has_curves:
+            return found
+        few = table.n_rows <= _FEW_ROWS
+        rows = complete if is_enough else None
+        return _on_completed_tables(
+            found, problem, table, options, rounds, clock, complete=rows, ends_early=not few
         )
-        limits = rounds.limits(1 / n_left)
-        settings = rounds.next(part, limits, further=further, best=float(first.F[0]), compares=False)
-        return of_rows, rounds.add(searched(of_rows, settings, start))
 
+
+def _search_of(
+    problem: StructureProblem,
+    rows: Table,
+    options: LearningOptions,
+    rounds: SearchRounds,
+    clock: FitClock,
+    part: str,
+    further: int,
+    n_left: int,
+    start: tuple[list[tuple[int, int]], Cuts] | None = None,
+) -> tuple[StructureProblem, Result]:
+    """Return the problem of some rows and the result of its search, the first one of `n_left`."""
+    of_rows = learning_problem(rows, options, pairs=problem.pairs, clock=clock.part(_SHARE_OF_PREPARATION))
+    settings = rounds.next(
+        part, rounds.limits(1 / n_left), further=further, best=float(rounds.results[0].F[0]), compares=False
+    )
+    return of_rows, rounds.add(searched(of_rows, settings, start))
+
+
+def _on_tables_of_bins(
+    problem: StructureProblem,
+    table: Table,
+    options: LearningOptions,
+    rounds: SearchRounds,
+    clock: FitClock,
+    *,
+    has_curves: bool,
+) -> Result:
+    """Return the best result of the first round and of completed tables without curves.
+
+    There are fewer of these if searches with curves follow.
+
+    A completed table makes the network that completed it look better than it is. So the networks compete by the
+    likelihood of the observed values, minus 1 for a free probability (Akaike's information criterion), and minus ln n
+    for a cut.
+    """
+    (first,), seed, frame = rounds.results, rounds.settings.seed, table.to_frame()
     latest = best = first.X
     time_to_best = first.time_to_best
     network = network_of(problem, table, best)
     criterion = _criterion(network, frame)
+    n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
+    n_left = n_tables + _N_WITH_CURVES * has_curves
     for step in range(n_tables):
         if rounds.is_over:
             break
-        completed = _completed(network, table, [seed, step], clock)
+        completed = _completed(network, table, [seed, step], rounds.stop, clock)
+        if rounds.is_over:
+            break
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(latest), problem.cuts(latest)) if step else None
-        of_table, of_search = search_of(completed, "none", f"table {step}", step + 1, start)
-        n_left -= 1
+        without = replace(options, curves="none")
+        of_table, of_search = _search_of(
+            problem, completed, without, rounds, clock, f"table {step}", step + 1, n_left - step, start
+        )
         latest = _genotype(problem, of_table, of_search.X, best)
         network = network_of(problem, table, latest)
         if (of_network := _criterion(network, frame)) < criterion:
             best, criterion, time_to_best = latest, of_network, rounds.stop.seconds
-    of_tables = replace(first, X=best, F=_objective(problem, best), time_to_best=time_to_best)
-    # the network of the tables and one of curves have conditionals
+    return replace(first, X=best, F=_objective(problem, best), time_to_best=time_to_best)
+
+
+def _on_completed_tables(
+    found: Found,
+    problem: StructureProblem,
+    table: Table,
+    options: LearningOptions,
+    rounds: SearchRounds,
+    clock: FitClock,
+    *,
+    complete: Table | None = None,
+    ends_early: bool,
+) -> Found:
+    """Return the best of a network and of those that searches with curves find.
+
+    They search complete rows, if given, and completed tables, of which with `ends_early` the first one that gains
+    nothing is the last one.
+    """
+    (first, *_), seed, frame = rounds.results, rounds.settings.seed, table.to_frame()
+    # the network so far and one of curves have conditionals
     needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
-    if not has_curves or rounds.is_over or rounds.seconds_left < needed:
-        return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))
+    if rounds.is_over or rounds.seconds_left < needed:
+        return replace(found, result=rounds.total(found.result))
 
     def with_conditionals(network: DiscretizedBayesNet, rows: Table) -> tuple[DiscretizedBayesNet, float]:
         of_network = clock.part(_SHARE_OF_CONDITIONALS)
-        network = average_in_time(network, rows, N_COPIES, "auto", "simple", seed, of_network)
-        return network, _criterion_of_conditionals(network, frame)
+        averaged = average_in_time(network, rows, N_COPIES, "auto", "simple", seed, of_network)
+        return averaged, _criterion_of_conditionals(averaged, frame)
 
-    shapes, complete = table_shapes(table), table.complete_rows()
+    def over(learned: LearnedNetwork, rows: Table) -> DiscretizedBayesNet:
+        return learned.over(rows, pseudo_count="auto", metadata=learned.record)
+
     began = search_clock()
-    network, criterion = with_conditionals(network_of(problem, table, best), table)
+    network, criterion = with_conditionals(over(found.network, table), table)
+    found = replace(found, conditionals=network.conditionals)
     longest = search_clock() - began
-    found: Found | None = None
-    if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
-        n_left -= 1
-    while n_left and not rounds.is_over:
+    for n_left in range(_N_WITH_CURVES if complete is not None else _N_WITH_CURVES - 1, 0, -1):
+        if rounds.is_over:
+            break
         if clock.left < longest:
             clock.note(SEARCH)
             break
         began = search_clock()
-        completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left], clock)
-        rows = complete if n_left == _N_WITH_CURVES else completed
-        of_rows, of_search = search_of(rows, options.curves, f"curves {n_left}", _SEED_OF_CURVES + n_left)
-        learned, _ = with_shown_cuts(of_rows, of_search, clock)
-        shown = replace(learned, shapes={name: shapes[name].shape for name in learned.shapes})
-        by_tables = shown.over(completed, pseudo_count="auto", metadata=learned.record)
-        other, of_network = with_conditionals(by_tables, table if rows is complete else rows)
+        completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left], rounds.stop, clock)
+        if rounds.is_over:
+            break
+        rows = complete if complete is not None and n_left == _N_WITH_CURVES else completed
+        of_rows, of_search = _search_of(
+            problem, rows, options, rounds, clock, f"curves {n_left}", _SEED_OF_CURVES + n_left, n_left
+        )
+        result = replace(first, X=of_search.X, F=of_search.F, time_to_best=rounds.stop.seconds)
+        of_table = _with_shapes_of(
+            table, Found(of_rows, with_shown_cuts(of_rows, of_search, clock)[0], result)
+        )
+        other, of_network = with_conditionals(
+            over(of_table.network, completed), table if rows is complete else completed
+        )
+        longest = max(longest, search_clock() - began)
         if of_network < criterion:
             network, criterion = other, of_network
-            result = replace(first, F=of_search.F, time_to_best=rounds.stop.seconds)
-            found = Found(of_rows, replace(learned, shapes=network.shapes), result, network.conditionals)
-        elif table.n_rows > _FEW_ROWS and rows is not complete:
-            # later tables take half of the seconds, and rarely gain where one did not
+            found = replace(of_table, conditionals=network.conditionals)
+        elif ends_early and rows is not complete:
+            # later tables rarely gain where one did not, and take as long
             break
-        longest = max(longest, search_clock() - began)
-        n_left -= 1
-    if found is None:
-        return Found(problem, *with_shown_cuts(problem, rounds.total(of_tables), clock))
     return replace(found, result=rounds.total(found.result))
+
+
+def _with_shapes_of(table: Table, found: Found) -> Found:
+    """Return what a search of other rows has found, with the shapes of a table."""
+    shapes = {name: table_shapes(table)[name].shape for name in found.network.shapes}
+    return replace(found, network=replace(found.network, shapes=shapes))
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -285,10 +371,14 @@ def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int
     return learned.over(table, pseudo_count="auto")
 
 
-def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int], clock: FitClock) -> Table:
+def _completed(
+    network: DiscretizedBayesNet, table: Table, seed: list[int], stop: StopFlag, clock: FitClock
+) -> Table:
     """Return a table completed by draws from a network, with the shapes of its observed values."""
     is_late = clock.part(_SHARE_OF_PREPARATION).late(GAPS)
-    completed = completed_table(network, table, np.random.default_rng(seed), is_late)
+    completed = completed_table(
+        network, table, np.random.default_rng(seed), lambda: bool(stop.reason) or is_late()
+    )
     share_shapes(completed, table)
     return completed
 
@@ -300,9 +390,13 @@ def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame
 
 
 def _log_likelihood(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
-    """Return the log likelihood of the observed values of rows in nats."""
+    """Return the log likelihood of the observed values of rows in nats, which is compared with that of others."""
+    if network.conditionals is None:
+        engine: Engine = engine_for(network)
+    else:
+        engine = CellEngine(network, OF_ROWS, is_rough=True)
     try:
-        densities = network.log_density(frame)
+        densities = log_density(engine, frame, None, (), "points")
     except GomeaBnError:
         # the graph has too many paths for exact inference
         densities = network.log_density(frame, method="sampling", random_state=0)

@@ -98,7 +98,9 @@ class SearchRounds:
     def is_over(self) -> bool:
         """Whether no further round should begin: a limit is met, or the user has stopped one."""
         was_stopped = any(result.stopped_by in STOPPED_BY_USER for result in self.results)
-        return was_stopped or self.settings.limits.are_met(self.stop.seconds, self.n_eval, self.n_generations)
+        limits = self.settings.limits
+        is_met = limits.are_met(self.stop.seconds, self.n_eval, self.n_generations)
+        return bool(self.stop.reason) or was_stopped or is_met
 
     @property
     def seconds_left(self) -> float:
@@ -200,6 +202,8 @@ class SearchRounds:
     def total(self, result: Result, **changes: Any) -> Result:
         """Return the result of a round, some of it changed, with the counts of all rounds and a stop by the user."""
         stops = [of_round.stopped_by for of_round in self.results if of_round.stopped_by in STOPPED_BY_USER]
+        # between two rounds
+        stops += [self.stop.reason] if self.stop.reason in STOPPED_BY_USER else []
         counts: dict[str, Any] = {
             "n_eval": self.n_eval,
             "n_eval_full": sum(of_round.n_eval_full for of_round in self.results),

@@ -74,14 +74,9 @@ def search(
         problem, result = DiscretizerSearch(problem, table, options, settings.part("search")).run(begin)
         found = _shown(problem, result, clock)
     elif table.n_missing and (options.has_curves or not _is_counted_exactly(problem, table)):
-        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
+        from gomea_bn.learning.search.completed_tables import with_completions
 
-        rounds = SearchRounds(settings)
-        first = rounds.next("search", limits_before(problem, rounds))
-        rounds.add(searched(problem, first, begin))
-        # Ctrl-C must not lose what the search has found
-        with delayed_interrupts():
-            found = with_completions(problem, table, options, rounds, clock)
+        found = with_completions(problem, table, options, SearchRounds(settings), begin, clock)
     else:
         found = _shown(problem, searched(problem, settings.part("search"), begin), clock)
     if is_cut_short:

@@ -96,14 +96,14 @@ _DRAWS_OF_ROW = 2**11, 2**13, 2**14
 # equal draws that they must be worth, and that are enough for a log density and for a distribution
 _LEAST_DRAWS, _ENOUGH_OF_DENSITY, _ENOUGH_DRAWS = 625.0, 1_250.0, 2_500.0
 
-# weighted draws for each of a few draws of a row, equal draws that they must be worth, and most of a row
-_DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = 256, 32.0, 2**11
+# weighted draws for each of a few draws of a row, more where they are worth less than some equal draws; most draws
+_DRAWS_OF_DRAW, _WORTH_OF_DRAW, _MOST_OF_FEW = (2**8, 2**11), 32.0, 8
 
-# fewer rows with the same known columns take longer by weighted draws of their own than next to others over cells
-_LEAST_ALIKE = 4
+# those of rows that cells do not settle either, and what they must be worth next to shared cells
+_DRAWS_OF_UNSETTLED, _WORTH_OF_UNSETTLED = 2**14, 4.0
 
-# rows whose weighted draws are in memory at the same time
-_ROWS_ALIKE = 2**9
+# weighted draws that are in memory at the same time
+_DRAWS_AT_A_TIME = 2**17
 
 _MOST_ROUNDS = 8
 
@@ -186,6 +186,22 @@ class RowAnswer(NamedTuple):
     masses: NDArray[np.float64] | None
 
 
+class _WeightedDraws(NamedTuple):
+    """Weighted draws of rows: by name the values of columns that are drawn in some row, (n_rows, n), and log weights.
+
+    `is_drawn` (n_rows, n_variables) says where columns are drawn.
+    """
+
+    values: dict[str, NDArray[Any]]
+    logs: NDArray[np.float64]
+    is_drawn: NDArray[np.bool_]
+
+    def some(self, rows: NDArray[np.int64]) -> _WeightedDraws:
+        """Return some of the rows, by position."""
+        values = {name: of_column[rows] for name, of_column in self.values.items()}
+        return _WeightedDraws(values, self.logs[rows], self.is_drawn[rows])
+
+
 class CellEngine:
     """Exact inference over cells, whose methods are those of `ExactEngine`.
 
@@ -194,16 +210,23 @@ class CellEngine:
     finest cells that the budget allows.
 
     In place of the budget, `cells` limits the cells of a column (to no fewer than the shown bins), and `level` names
-    their position in `SIZES`.
+    their position in `SIZES`. With `is_rough`, log probabilities of what is known of a row come from few weighted draws
+    where these are worth enough: errors of single rows, of up to some tenths, cancel in sums over rows.
     """
 
     def __init__(
-        self, network: NetworkLike, budget: CostLimit, cells: int | None = None, level: int | None = None
+        self,
+        network: NetworkLike,
+        budget: CostLimit,
+        cells: int | None = None,
+        level: int | None = None,
+        *,
+        is_rough: bool = False,
     ) -> None:
         self._network = network
         self._grids = network.cell_grids
         self.network = cast("NetworkLike", self._grids.finest)
-        self._budget = budget
+        self._budget, self._is_rough = budget, is_rough
         self._levels = list(range(len(SIZES)))
         if cells is not None:
             sizes = [[len(cuts) + 1 for cuts in self._grids.level(k).cuts.values()] for k in self._levels]
@@ -391,15 +414,18 @@ class CellEngine:
         is_answered = np.zeros(len(evidence), np.bool_)
         hard = np.flatnonzero(self.are_hard(evidence, ()))
         # cells of their own take as long for one draw as for thousands
-        if n_draws * _DRAWS_OF_DRAW <= _MOST_OF_FEW:
-            for rows in self._rows_alike(evidence, hard):
-                of_rows = evidence.take(rows)
-                values, logs = self._weighted_draws(of_rows, (), n_draws * _DRAWS_OF_DRAW, generator)
-                of_draws = self._chosen_draws(of_rows, values, logs, n_draws, generator)
-                is_enough = _equal_draws(logs) >= n_draws * _WORTH_OF_DRAW
-                enough = rows[is_enough]
-                drawn[enough], numbers[enough] = (of_all[is_enough] for of_all in of_draws)
-                is_answered[enough] = True
+        are_few = n_draws <= _MOST_OF_FEW
+
+        def draw_several(rows: NDArray[np.int64], n: int, worth: float) -> None:
+            for some, draws in self._several_draws(evidence, rows, n * n_draws, worth * n_draws, generator):
+                chosen = self._chosen_draws(evidence.take(some), draws, n_draws, generator)
+                drawn[some], numbers[some] = chosen
+                is_answered[some] = True
+                if is_late():
+                    break
+
+        for n in _DRAWS_OF_DRAW if are_few else ():
+            draw_several(hard, n, _WORTH_OF_DRAW)
             hard = hard[~is_answered[hard]]
         for done in self.rounds(evidence.take(hard), (), _MOST_OWN_DENSITIES):
             rows = hard[done.rows]
@@ -407,14 +433,19 @@ class CellEngine:
             is_answered[rows] = done.errors <= _MOST_DIFFERENCE
             if is_late():
                 break
+        if are_few:
+            if not is_late():
+                draw_several(hard[~is_answered[hard]], _DRAWS_OF_UNSETTLED, _WORTH_OF_UNSETTLED)
+            is_answered[hard] |= (drawn[hard] != -1).any(axis=(1, 2))
+            hard = hard[:0]
         for row in hard[~is_answered[hard]].tolist():
             if is_late():
                 is_answered[hard] |= (drawn[hard] != -1).any(axis=(1, 2))
                 break
             of_row = evidence.take(np.array([row]))
-            values, logs, worth = self._enough_draws(of_row, (), _ENOUGH_DRAWS, generator)
+            draws, worth = self._enough_draws(of_row, (), _ENOUGH_DRAWS, generator)
             if worth >= _LEAST_DRAWS:
-                drawn[[row]], numbers[[row]] = self._chosen_draws(of_row, values, logs, n_draws, generator)
+                drawn[[row]], numbers[[row]] = self._chosen_draws(of_row, draws, n_draws, generator)
                 is_answered[row] = True
             elif (drawn[row] != -1).any():
                 is_answered[row] = True
@@ -719,6 +750,10 @@ class CellEngine:
                 rest = np.setdiff1d(rest, rows, assume_unique=True)
         wanted = [] if target is None else [target]
         rest = rest[self.are_hard(evidence.take(rest), wanted)]
+        if self._is_rough and target is None:
+            for rough in self._rough_answers(evidence, rest):
+                yield rough
+                rest = np.setdiff1d(rest, rough.rows, assume_unique=True)
         unsettled: dict[int, RowAnswer] = {}
         # a log density by draws has an error of their number, and one over few cells that of these
         few = 2**13 if target is not None else _MOST_OWN_DENSITIES
@@ -744,6 +779,19 @@ class CellEngine:
                         rest = rest[rest != row]
         yield from unsettled.values()
 
+    def _rough_answers(self, evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[RowAnswer]:
+        """Yield the log probabilities of what is known of rows, where weighted draws are worth enough."""
+        generator = np.random.default_rng(SEED)
+        unsettled = (_DRAWS_OF_UNSETTLED, _WORTH_OF_UNSETTLED)
+        for n, worth in [*((n, _WORTH_OF_DRAW) for n in _DRAWS_OF_DRAW), unsettled]:
+            rest = rows
+            for some, draws in self._several_draws(evidence, rows, n, worth, generator):
+                largest = draws.logs.max(axis=1)
+                logs = largest + np.log(_relative(draws.logs).mean(axis=1))
+                yield RowAnswer(some, logs, 1 / np.sqrt(_equal_draws(draws.logs)), None, None)
+                rest = np.setdiff1d(rest, some, assume_unique=True)
+            rows = rest
+
     def _answer_of_round(self, done: RowRound, target: int | None, rows: NDArray[np.int64]) -> RowAnswer:
         """Return the answers of rows of a round, whose numbers are given."""
         cells, masses = None, None
@@ -760,10 +808,10 @@ class CellEngine:
         wanted = [] if target is None else [target]
         generator = np.random.default_rng(SEED)
         enough = _ENOUGH_OF_DENSITY if target is None else _ENOUGH_DRAWS
-        of_columns, of_row, worth = self._enough_draws(evidence, wanted, enough, generator)
+        draws, worth = self._enough_draws(evidence, wanted, enough, generator)
         if worth < _LEAST_DRAWS:
             return None
-        values, logs = {name: drawn[0] for name, drawn in of_columns.items()}, of_row[0]
+        values, logs = {name: drawn[0] for name, drawn in draws.values.items()}, draws.logs[0]
         weights = np.exp(logs - logs.max())
         log_evidence = np.array([logs.max() + np.log(weights.mean())])
         errors, weights = np.array([1 / np.sqrt(worth)]), weights / weights.sum()
@@ -792,83 +840,101 @@ class CellEngine:
 
     def _enough_draws(
         self, evidence: Evidence, wanted: Sequence[int], enough: float, generator: np.random.Generator
-    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], float]:
-        """Return what `_weighted_draws` does for a single row, of as many as are enough, and what they are worth."""
+    ) -> tuple[_WeightedDraws, float]:
+        """Return weighted draws of a single row, of as many as are enough, and what they are worth."""
         worth = 0.0
         for n in _DRAWS_OF_ROW:
             if worth < enough:
-                values, logs = self._weighted_draws(evidence, wanted, n, generator)
-                worth = float(_equal_draws(logs)[0])
-        return values, logs, worth
+                draws = self._weighted_draws(evidence, wanted, n, generator)
+                worth = float(_equal_draws(draws.logs)[0])
+        return draws, worth
 
-    def _rows_alike(self, evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield those of the given rows whose known columns are the same as those of some others.
+    def _several_draws(
+        self,
+        evidence: Evidence,
+        rows: NDArray[np.int64],
+        n: int,
+        worth: float,
+        generator: np.random.Generator,
+    ) -> Iterator[tuple[NDArray[np.int64], _WeightedDraws]]:
+        """Yield those of the given rows of which weighted draws are worth enough equal ones, with the former.
 
         They come in parts that memory has room for.
         """
-        _, of_row, counts = np.unique(
-            evidence.codes[rows] < 0, axis=0, return_inverse=True, return_counts=True
-        )
-        for k in np.flatnonzero(counts >= _LEAST_ALIKE).tolist():
-            alike = rows[of_row.ravel() == k]
-            yield from np.split(alike, range(_ROWS_ALIKE, len(alike), _ROWS_ALIKE))
+        n_rows = max(_DRAWS_AT_A_TIME // n, 1)
+        for some in np.split(rows, range(n_rows, len(rows), n_rows)):
+            draws = self._weighted_draws(evidence.take(some), (), n, generator)
+            is_enough = np.flatnonzero(_equal_draws(draws.logs) >= worth)
+            if len(is_enough):
+                yield some[is_enough], draws.some(is_enough)
 
     def _chosen_draws(
-        self,
-        evidence: Evidence,
-        values: Mapping[str, NDArray[Any]],
-        logs: NDArray[np.float64],
-        n_draws: int,
-        generator: np.random.Generator,
+        self, evidence: Evidence, draws: _WeightedDraws, n_draws: int, generator: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return codes and numbers of some of the weighted draws of rows, both (n_rows, n_draws, n_variables).
 
-        A weighted draw is chosen as often as its weight says; `values` and `logs` are those of `_weighted_draws`.
+        A weighted draw is chosen as often as its weight says.
         """
         shape = len(evidence), n_draws, len(self._families)
         codes = np.where(evidence.codes < 0, FREE, evidence.codes)[:, None]
         drawn, numbers = np.broadcast_to(codes, shape).astype(np.int32), np.full(shape, np.nan)
-        below = np.cumsum(_relative(logs), axis=1)
+        below = np.cumsum(_relative(draws.logs), axis=1)
         at = generator.random((len(evidence), n_draws)) * below[:, -1:]
         chosen = np.stack([np.searchsorted(*of_row, side="right") for of_row in zip(below, at, strict=True)])
-        chosen = np.minimum(chosen, logs.shape[1] - 1)
-        for name, of_column in values.items():
-            v, of_draws = self._network.names.index(name), np.take_along_axis(of_column, chosen, axis=1)
+        chosen = np.minimum(chosen, draws.logs.shape[1] - 1)
+        for name, of_column in draws.values.items():
+            v = self._network.names.index(name)
+            rows = np.flatnonzero(draws.is_drawn[:, v])
+            of_draws = np.take_along_axis(of_column[rows], chosen[rows], axis=1)
             if self._continuous[v]:
-                drawn[:, :, v] = np.searchsorted(self.network.cut_points[name], of_draws)
-                numbers[:, :, v] = of_draws
+                drawn[rows, :, v] = np.searchsorted(self.network.cut_points[name], of_draws)
+                numbers[rows, :, v] = of_draws
             else:
-                drawn[:, :, v] = of_draws
+                drawn[rows, :, v] = of_draws
         return drawn, numbers
 
     def _weighted_draws(
         self, evidence: Evidence, wanted: Sequence[int], n: int, generator: np.random.Generator
-    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
-        """Return draws of the relevant unknown columns given their parents, and their log weights, (n_rows, n).
+    ) -> _WeightedDraws:
+        """Return draws of the relevant unknown columns of rows given their parents; see `Sampler`.
 
-        The same columns are known in all rows; see `Sampler`.
+        Other columns may be known in every row.
         """
         evidence = self._with_set_values(evidence, wanted)
-        batch, _ = self._batch(evidence, (), HIDDEN)
-        states = batch.patterns.copy()
-        states[:, [v for v in wanted if evidence.codes[0, v] < 0]] = WANTED
-        relevant, is_known = self._relevant(states)[0], evidence.codes[0] >= 0
+        _, pattern_of, relevant = self._states_of_rows(evidence, wanted)
+        is_known, is_needed = evidence.codes >= 0, relevant[pattern_of]
+        is_drawn = is_needed & ~is_known
         known, shape = self._known(evidence), (len(evidence), n)
-        names = self._network.names
-        values = {name: np.repeat(known[name], n) for v, name in enumerate(names) if is_known[v]}
-        columns, logs = Columns(values), np.zeros(shape)
+        values: dict[str, NDArray[Any]] = {}
+        logs = np.zeros(shape)
+
+        def columns_of(names: Sequence[str], rows: NDArray[np.int64], *, is_flat: bool) -> Columns:
+            """Return some rows of columns, of shape (rows * n,), or (rows, 1) where known and else (rows, n)."""
+            of_rows = {}
+            for name in names:
+                if name in values:
+                    of_rows[name] = values[name][rows]
+                else:
+                    of_rows[name] = known[name][rows][:, None]
+                if is_flat:
+                    of_rows[name] = np.broadcast_to(of_rows[name], (len(rows), n)).ravel()
+            return Columns(of_rows)
+
         for v in self._order.tolist():
-            name, family = names[v], self._network.families[names[v]]
-            if not relevant[v]:
-                continue
-            if not is_known[v]:
-                values[name] = family.draw(columns, prod(shape), generator)
-            elif is_known[self._families[v]].all():
-                logs += family.log_density(known)[:, None]
-            else:
-                logs += family.log_density(columns).reshape(shape)
-        is_drawn = {name: relevant[v] and not is_known[v] for v, name in enumerate(names)}
-        return {name: of.reshape(shape) for name, of in values.items() if is_drawn[name]}, logs
+            name, family, members = self._network.names[v], self._families[v], self._names_of(v)
+            density = self._network.families[name]
+            rows = np.flatnonzero(is_drawn[:, v])
+            if len(rows):
+                values[name] = np.repeat(known[name][:, None], n, axis=1)
+                parents = columns_of([m for m in members if m != name], rows, is_flat=True)
+                values[name][rows] = density.draw(parents, len(rows) * n, generator).reshape(-1, n)
+            is_weighed = is_needed[:, v] & is_known[:, v]
+            rows = np.flatnonzero(is_weighed & is_known[:, family].all(axis=1))
+            logs[rows] += density.log_density(known.some(rows, members))[:, None]
+            rows = np.flatnonzero(is_weighed & ~is_known[:, family].all(axis=1))
+            if len(rows):
+                logs[rows] += density.log_density(columns_of(members, rows, is_flat=False))
+        return _WeightedDraws(values, logs, is_drawn)
 
     def _over_finest(self, cells: RowCells, v: int) -> NDArray[np.float64]:
         """Return the probabilities of the finest cells under distributions of rows, float64 (n_rows, n_cells)."""

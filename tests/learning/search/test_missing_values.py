@@ -1,5 +1,6 @@
 """Learning from tables with missing values, end to end."""
 
+import signal
 import warnings
 from math import log
 
@@ -26,6 +27,7 @@ from gomea_bn import (
 )
 from gomea_bn.learning.search import completed_tables
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
+from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.review.page_data import network_data
@@ -68,7 +70,7 @@ def test_the_default_learns_from_available_cases():
 
 
 def test_a_complete_table_gives_the_same_network_under_every_treatment():
-    frame = chain(400)
+    frame = chain(300)
     networks = [learner(missing=missing).fit(frame).network_ for missing in ("available", "error", "drop")]
     assert networks[0] == networks[1] == networks[2]
 
@@ -139,7 +141,7 @@ def test_refinement_moves_cuts_by_the_score_on_available_cases(complete):
 
 
 def test_refinement_never_lowers_the_score_on_available_cases():
-    gaps = with_gaps(chain(400), 0.4)
+    gaps = with_gaps(chain(300), 0.4)
     table = read_table(gaps, missing="keep")
     cuts = {"x": [-1.0, 0.5], "y": [0.0, 1.0]}
     network = DiscretizedBayesNet.from_table(table, [("x", "y"), ("x", "z"), ("y", "z")], cuts)
@@ -314,8 +316,8 @@ def patients():
     return frame + np.random.default_rng(0).normal(scale=1e-3 * frame.std().to_numpy(), size=frame.shape)
 
 
-def without_completions(problem, table, options, rounds, clock):
-    return Found(problem, *with_shown_cuts(problem, rounds.results[0]))
+def without_completions(problem, table, options, rounds, start, clock):
+    return Found(problem, *with_shown_cuts(problem, searched(problem, rounds.settings, start)))
 
 
 @pytest.mark.long
@@ -560,8 +562,8 @@ def test_conditionals_of_a_search_of_complete_rows_follow_all_rows(monkeypatch):
     assert set(n_rows) == {400}
 
 
-@pytest.mark.parametrize(("n_rows", "n_tables"), [(500, 4), (1100, 2)])
-def test_of_many_rows_a_completed_table_without_gain_is_the_last(n_rows, n_tables, monkeypatch):
+@pytest.mark.parametrize(("n_rows", "share", "n_tables"), [(500, 0.3, 4), (1100, 0.3, 2), (400, 0.15, 1)])
+def test_a_completed_table_without_gain_is_the_last(n_rows, share, n_tables, monkeypatch):
     criteria = []
 
     def no_gain(network, frame):
@@ -569,6 +571,43 @@ def test_of_many_rows_a_completed_table_without_gain_is_the_last(n_rows, n_table
         return float(len(criteria))
 
     monkeypatch.setattr(completed_tables, "_criterion_of_conditionals", no_gain)
-    BayesNetLearner(max_evaluations=3000, random_state=1).fit(with_gaps(chain(n_rows)))
-    # the first one is of the tables of bins, the second one of complete rows
+    BayesNetLearner(max_evaluations=3000, random_state=1).fit(with_gaps(chain(n_rows), share))
+    # the first one is of the tables of bins, the second one of complete rows, or the first one of these
     assert len(criteria) == 1 + n_tables
+
+
+def test_complete_rows_are_searched_first_if_they_are_half_of_all(monkeypatch):
+    class OfAvailableCasesError(Exception):
+        """Available cases are searched."""
+
+    def refuse(*_arguments, **_options):
+        raise OfAvailableCasesError
+
+    monkeypatch.setattr(completed_tables, "_on_tables_of_bins", refuse)
+    frame = chain(300)
+    frame.loc[:149, "y"] = np.nan
+    options = {"density": "averaged", "curves": "auto", "max_evaluations": 300}
+    assert learner(**options).fit(frame).network_.edges
+    frame.loc[150, "x"] = np.nan
+    with pytest.raises(OfAvailableCasesError):
+        learner(**options).fit(frame)
+
+
+def test_ctrl_c_between_two_searches_ends_the_search(monkeypatch):
+    completed = completed_tables._completed
+    n_completed = []
+
+    def interrupted(*given):
+        n_completed.append(1)
+        signal.raise_signal(signal.SIGINT)
+        return completed(*given)
+
+    gaps = with_gaps(chain(400), 0.15)
+    options = {"density": "averaged", "curves": "auto", "max_evaluations": 3000}
+    n_eval = learner(**options).fit(gaps).n_eval_
+    monkeypatch.setattr(completed_tables, "_completed", interrupted)
+    stopped = learner(**options).fit(gaps)
+    assert len(n_completed) == 1
+    assert stopped.stopped_by_ == "interrupt"
+    assert stopped.network_.edges
+    assert stopped.n_eval_ < n_eval

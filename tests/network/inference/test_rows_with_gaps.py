@@ -10,6 +10,7 @@ from sklearn.datasets import load_wine
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnWarning, average_families
 from gomea_bn.network.inference import cell_engine, elimination
+from gomea_bn.network.inference.answers import log_density
 from gomea_bn.network.inference.completion import impute
 from gomea_bn.network.inference.engine import engine_for
 
@@ -143,39 +144,69 @@ def test_loosely_bound_cells_are_filled_as_fine_grids_say(network, frame, monkey
     assert abs(filled["x"].corr(filled["z"]) - near["x"].corr(near["z"])) < 0.02
 
 
-def test_a_row_that_lacks_other_cells_than_all_others_has_no_few_draws(network, frame, monkeypatch):
-    few: list[int] = []
+@pytest.fixture(scope="module")
+def tight() -> DiscretizedBayesNet:
+    """Return a network of three causes of a column that its last one almost determines, and of one that is loose."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(rng.normal(size=(1500, 3)), columns=["a", "b", "c"])
+    frame["loose"] = frame["a"] - frame["b"] + frame["c"] + rng.normal(size=1500)
+    frame["cause"] = frame["a"] + frame["b"] + frame["c"] + rng.normal(size=1500)
+    frame["effect"] = frame["cause"] + 0.01 * rng.normal(size=1500)
+    edges = [(name, child) for name in "abc" for child in ("loose", "cause")]
+    cuts = {str(c): np.quantile(frame[c], [0.2, 0.4, 0.6, 0.8]) for c in frame}
+    by_tables = DiscretizedBayesNet.from_table(frame, [*edges, ("cause", "effect")], cuts)
+    return average_families(by_tables, frame, n_copies=1)
+
+
+def test_a_cause_that_is_missing_with_others_is_drawn_next_to_its_effect(tight):
+    drawn = tight.sample(40, random_state=1, values="numbers")
+    filled = tight.impute(drawn.assign(a=np.nan, b=np.nan, c=np.nan, cause=np.nan), random_state=1)
+    apart, expected = ((rows["cause"] - rows["effect"]).abs() for rows in (filled, drawn))
+    assert apart.max() < 3 * expected.max()
+    # and the others next to it
+    assert filled[["a", "b", "c"]].sum(axis=1).corr(filled["cause"]) > 0.75
+
+
+def test_rows_that_lack_different_cells_keep_the_correlations(tight):
+    drawn = tight.sample(400, random_state=2, values="numbers")
+    gaps = drawn.mask(np.random.default_rng(3).random(drawn.shape) < 0.4)
+    assert len(np.unique(gaps.isna().to_numpy(), axis=0)) > 40
+    filled = tight.impute(gaps, random_state=1)
+    np.testing.assert_array_equal(filled.to_numpy()[gaps.notna()], gaps.to_numpy()[gaps.notna()])
+    np.testing.assert_allclose(filled.corr(), drawn.corr(), atol=0.12)
+
+
+def test_rough_log_densities_add_up_to_exact_ones(tight):
+    drawn = tight.sample(300, random_state=2, values="numbers")
+    gaps = drawn.mask(np.random.default_rng(3).random(drawn.shape) < 0.4)
+    gaps = gaps[gaps.notna().any(axis=1)]
+    rough = log_density(
+        cell_engine.CellEngine(tight, cell_engine.OF_ROWS, is_rough=True), gaps, None, (), "points"
+    )
+    apart = rough - tight.log_density(gaps)
+    assert abs(apart.sum()) < 5
+    assert 1e-6 < np.abs(apart).max() < 2
+
+
+def test_rows_have_no_many_draws_once_it_is_late(network, frame, monkeypatch):
+    monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
+    monkeypatch.setattr(cell_engine, "_MOST_DIFFERENCE", 0.0)
+    monkeypatch.setattr(cell_engine, "_WORTH_OF_DRAW", np.inf)
+    many: list[int] = []
     weighted = cell_engine.CellEngine._weighted_draws
 
     def counted(engine: Any, evidence: Any, wanted: Any, n: int, generator: Any) -> Any:
-        if n == cell_engine._DRAWS_OF_DRAW:
-            few.append(len(evidence))
+        if n == cell_engine._DRAWS_OF_UNSETTLED:
+            many.append(len(evidence))
         return weighted(engine, evidence, wanted, n, generator)
 
     monkeypatch.setattr(cell_engine.CellEngine, "_weighted_draws", counted)
-    gaps = frame.sample(20, random_state=1).reset_index(drop=True).astype({"k": object}).assign(x=np.nan)
-    gaps.loc[0, "k"], gaps.loc[1, ["y", "k"]], gaps.loc[2:, "y"] = np.nan, np.nan, np.nan
-    assert not network.impute(gaps, random_state=1).isna().to_numpy().any()
-    assert few == [18]
-
-
-def test_rows_have_no_draws_of_their_own_once_it_is_late(network, frame, monkeypatch):
-    monkeypatch.setattr(cell_engine, "_MOST_ROUNDS", 2)
-    monkeypatch.setattr(cell_engine, "_MOST_DIFFERENCE", 0.0)
-    own: list[int] = []
-    enough = cell_engine.CellEngine._enough_draws
-
-    def counted(engine: Any, *given: Any) -> Any:
-        own.append(1)
-        return enough(engine, *given)
-
-    monkeypatch.setattr(cell_engine.CellEngine, "_enough_draws", counted)
     gaps = frame.sample(6, random_state=1).reset_index(drop=True).assign(x=np.nan, y=np.nan)
     late = impute(engine_for(network), gaps, "draw", np.random.default_rng(1), is_late=lambda: True)
-    assert not own
+    assert not many
     assert not late.isna().to_numpy().any()
     impute(engine_for(network), gaps, "draw", np.random.default_rng(1))
-    assert len(own) == 6
+    assert sum(many) == 6
 
 
 def test_answers_that_fall_short_say_so(network, frame, monkeypatch):
