@@ -91,7 +91,7 @@ class _Pair(NamedTuple):
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
-    Discrete columns of at most eight levels may follow logits, whose log odds are sums of curves of their parents;
+    Discrete columns of at most ten levels may follow logits, whose log odds are sums of curves of their parents;
     see `gomea_bn.problems.kernels.logits`. Columns of counts may have such sums as logarithms of their means; see
     `gomea_bn.problems.kernels.counts`. Continuous columns with a shape may follow curves, unless point masses
     have some of their rows and a density has others; all columns may be parents. A column follows its parents on the

@@ -512,8 +512,8 @@ def _better_logit(
 ) -> float:
     """Return the greater one of a gain in nats and that of the logit with one index under a prior, which is noted.
 
-    Positions of levels that are in their order are at equal distances, or they are free. A regression says which of both
-    may be better, or that either may.
+    Positions of levels that are in their order are at equal distances, or they are free. A regression says which of
+    both may be better, or that either may.
     """
     child, logits = curves.variable[views[n_views - 1]], scratch.logits
     n_odds, first, last = curves.logits.n_levels[child] - 1, 0, 0

@@ -68,8 +68,8 @@ class LogitData(NamedTuple):
 
     Level k of a column has the probability exp(a_k + b_k f) divided by the sum of these over the levels, where f is a
     sum of functions of the parents, and the positions b of the levels have the mean 0 and the variance 1 over the rows.
-    Or it has a sum f_k of its own, in place of b_k f. Levels in their order may have positions at equal distances, which
-    is one ratio of odds for every step (the adjacent-category logit: Goodman, "Simple models for the analysis of
+    Or it has a sum f_k of its own, in place of b_k f. Levels in their order may have positions at equal distances,
+    which is one ratio of odds for every step (the adjacent-category logit: Goodman, "Simple models for the analysis of
     association in cross-classifications having ordered categories", 1979).
     """
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
+from command_line import QUICK, invoke, learn, ok, refused
 from typer.main import get_command
 
 import gomea_bn
@@ -86,7 +86,11 @@ def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
     demo = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "demo_wine.py"))
     demo["main"](["--out", str(tmp_path / "wine"), "--seconds", "0.3"])
     printed = capsys.readouterr().out
-    assert {path.name for path in (tmp_path / "wine").iterdir()} == {"network.json", "network.bif", "network.dot"}
+    assert {path.name for path in (tmp_path / "wine").iterdir()} == {
+        "network.json",
+        "network.bif",
+        "network.dot",
+    }
     network = DiscretizedBayesNet.from_json(tmp_path / "wine" / "network.json")
     frame = demo["wine"]()
     rows = np.arange(len(frame)) % 5 == 4

@@ -41,8 +41,8 @@ RIDGE = 1e-6
 class LogitRows:
     """Rows of a discrete column, and terms of its parents.
 
-    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index. Those `in_order`
-    have positions at equal distances.
+    `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index. Those
+    `in_order` have positions at equal distances.
     """
 
     levels: NDArray[np.int64]

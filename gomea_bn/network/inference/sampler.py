@@ -55,8 +55,8 @@ class Sampler:
     Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
     counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
     simulation in Bayesian networks", 1990). Intervals, sets and weights count as the weights of drawn values. With
-    `in_tables` bins are drawn from tables, and not numbers from densities. `drawn` has the names of columns to draw, with
-    those of their parents, by default all.
+    `in_tables` bins are drawn from tables, and not numbers from densities. `drawn` has the names of columns to draw,
+    with those of their parents, by default all.
     """
 
     def __init__(
@@ -188,8 +188,8 @@ def drawn_joint(
 ) -> tuple[Joint, float]:
     """Return the distribution over the shown bins for a single row by draws with a fixed seed, and its error.
 
-    That is three times the largest standard error; infinite if fewer than about 40 draws decide. Variables from which no
-    path leads to a known or wanted one have no influence, and are not drawn.
+    That is three times the largest standard error; infinite if fewer than about 40 draws decide. Variables from which
+    no path leads to a known or wanted one have no influence, and are not drawn.
     """
     asked = {*np.flatnonzero((evidence.codes >= 0).any(axis=0)).tolist(), *evidence.weights, *targets}
     parents = {name: network.parents(name) for name in network.names}
