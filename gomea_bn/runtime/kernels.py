@@ -68,6 +68,29 @@ def vector_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
 
 
 @kernel
+def natural_log(x: float) -> float:
+    """Return ln x of a normal number above 0, with an error below a unit in the last place (as fdlibm).
+
+    It takes arithmetic alone, so that loops over several numbers compile to vector code.
+    """
+    # the number is 2^power (1 + f), and 1 + f lies between the root of 1/2 and that of 2
+    bits = float_bits(x) + np.uint64(0x00095F6200000000)
+    power = np.int64(bits >> np.uint64(52)) - 1023
+    share = np.uint64((bits & np.uint64(0x000FFFFFFFFFFFFF)) + np.uint64(0x3FE6A09E00000000))
+    f = share.view(np.float64) - 1.0
+    half_square = 0.5 * f * f
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (0.3999999999940941908 + w * (0.2222219843214978396 + w * 0.1531383769920937332))
+    odd = w * (0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591))
+    series = even + z * (0.6666666666666735130 + odd)
+    # ln 2 in two parts, of which the first has few digits
+    low = s * (half_square + series) + power * 1.90821492927058770002e-10
+    return low - half_square + f + power * 0.693147180369123816490
+
+
+@kernel
 def exponentials(values: NDArray[np.float64]) -> None:
     """Replace numbers of at most 0 by their exponentials; all below -40 count as that.
 

@@ -346,8 +346,10 @@ class CutProblem:
             n_rows=own_rows.astype(np.int64),
             own_weights=own_weights,
             rows=np.zeros(len(of_own), np.int64),
-            log_gammas=np.empty(len(of_own)),
+            of_rows=np.empty((2, len(of_own))),
             touched=np.empty(n_counters, np.int32),
+            large=np.empty(n_counters, np.int64),
+            of_large=np.empty((2, n_counters)),
         )
 
     def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:

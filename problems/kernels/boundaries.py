@@ -146,7 +146,7 @@ def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
             family = columns.members[columns.first_member[f] : columns.first_member[f + 1]]
             for m in range(family.shape[0]):
                 _load(data, family[m])
-            score = table_score(data.rows, data.rule, data.scratch, family, family.shape[0])
+            score = table_score(data.rows, data.rule, data.scratch, family, family.shape[0], -np.inf)
             set_term(solution, journal, f, score)
             n_scored += 1
         total += solution.terms[f]

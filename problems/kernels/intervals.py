@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.score import MOST_OF_PRODUCT, stirling_lgamma
+from gomea_bn.problems.kernels.score import MOST_OF_PRODUCT, stirling_lgamma, stirling_lgammas
 from gomea_bn.runtime.jit import kernel
 
 
@@ -39,8 +39,12 @@ class CentredTables(NamedTuple):
     n_rows: NDArray[np.int64]  # (n_own,)
     own_weights: NDArray[np.float64]  # (n_own,)
     rows: NDArray[np.int64]  # (n_own,) mutated: rows in the interval
-    log_gammas: NDArray[np.float64]  # (n_own,) mutated
+    # (2, n_own) mutated: pseudo-counts of a counter, given these rows, and their ln Gamma
+    of_rows: NDArray[np.float64]
     touched: NDArray[np.int32]  # (n_counters,) mutated: counters of own tables that have rows
+    # mutated: up to n_counters places of large counts, and two numbers for each, whose ln Gamma is taken together
+    large: NDArray[np.int64]
+    of_large: NDArray[np.float64]
 
 
 NOT_CENTRED = CentredTables(
@@ -52,8 +56,10 @@ NOT_CENTRED = CentredTables(
     n_rows=np.empty(0, np.int64),
     own_weights=np.empty(0),
     rows=np.empty(0, np.int64),
-    log_gammas=np.empty(0),
+    of_rows=np.empty((2, 0)),
     touched=np.empty(0, np.int32),
+    large=np.empty(0, np.int64),
+    of_large=np.empty((2, 0)),
 )
 """What stands for tables under another prior."""
 
@@ -212,7 +218,7 @@ def _absorb_centred(
 
     These are only counted; the second value is the number of their counters that have rows.
     """
-    grown, product = 0.0, 1.0
+    grown, product, n_large = 0.0, 1.0, 0
     for e in range(cells.starts[c], cells.starts[c + 1]):
         j = cells.entries[e]
         old, amount = counts[j], cells.amounts[e]
@@ -225,11 +231,15 @@ def _absorb_centred(
             tables.rows[own] += amount
             continue
         first, weight = tables.pseudo_counts[j] + old, tables.weights[j]
+        # few rows are factors of a product, and so are the first ones of many where ln Gamma has no short series
+        n_factors = amount
         if amount >= 16:
-            grown += weight * (_log_gamma(first + amount) - _log_gamma(first))
-            continue
+            n_factors = 16 if first < 16.0 else 0
+            tables.large[n_large] = j
+            tables.of_large[0, n_large], tables.of_large[1, n_large] = first + n_factors, first + amount
+            n_large += 1
         factor = 1.0
-        for i in range(amount):
+        for i in range(n_factors):
             factor *= first + i
         if weight == 1.0:
             product *= factor
@@ -240,25 +250,32 @@ def _absorb_centred(
         if product > MOST_OF_PRODUCT or product < 1.0 / MOST_OF_PRODUCT:
             grown += log(product)
             product = 1.0
+    before, after = tables.of_large[0, :n_large], tables.of_large[1, :n_large]
+    stirling_lgammas(before)
+    stirling_lgammas(after)
+    for i in range(n_large):
+        grown += tables.weights[tables.large[i]] * (after[i] - before[i])
     return grown + log(product), n_touched
 
 
 @kernel
 def _own_gain(tables: CentredTables, counts: NDArray[np.int32], n_touched: int) -> float:
     """Return what an interval gains in the tables of the column's own family under a centred prior."""
-    gain, product = 0.0, 1.0
+    gain, product, n_large = 0.0, 1.0, 0
+    pseudo_counts, log_gammas = tables.of_rows[0], tables.of_rows[1]
     for t in range(tables.rows.shape[0]):
         if tables.rows[t] > 0:
             share = tables.rows[t] / tables.n_rows[t]
             gain -= tables.own_weights[t] * tables.rows[t] * log(share)
-            tables.log_gammas[t] = _log_gamma(tables.concentrations[t] * share)
+            pseudo_counts[t] = tables.concentrations[t] * share
+            log_gammas[t] = _log_gamma(pseudo_counts[t])
     for i in range(n_touched):
         j = tables.touched[i]
         t, count = tables.own[j], counts[j]
-        pseudo_count = tables.concentrations[t] * (tables.rows[t] / tables.n_rows[t])
-        weight = tables.own_weights[t]
+        pseudo_count, weight = pseudo_counts[t], tables.own_weights[t]
         if count >= 16:
-            gain += weight * (stirling_lgamma(pseudo_count + count) - tables.log_gammas[t])
+            tables.large[n_large], tables.of_large[0, n_large] = t, pseudo_count + count
+            n_large += 1
             continue
         factor = 1.0
         for c in range(count):
@@ -270,6 +287,11 @@ def _own_gain(tables: CentredTables, counts: NDArray[np.int32], n_touched: int) 
         if product > MOST_OF_PRODUCT or product < 1.0 / MOST_OF_PRODUCT:
             gain += log(product)
             product = 1.0
+    of_large = tables.of_large[0, :n_large]
+    stirling_lgammas(of_large)
+    for i in range(n_large):
+        t = tables.large[i]
+        gain += tables.own_weights[t] * (of_large[i] - log_gammas[t])
     return gain + log(product)
 
 

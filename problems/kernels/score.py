@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.kernels import MISSING, count_dense
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel, separate_kernel
-from gomea_bn.runtime.kernels import bit_count
+from gomea_bn.runtime.kernels import bit_count, natural_log
 from gomea_bn.runtime.limits import ROUNDING
 
 # kinds of score
@@ -51,6 +51,18 @@ def stirling_lgamma(x: float) -> float:
     square = inverse * inverse
     series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
     return (x - 0.5) * log(x) - x + HALF_LOG_TWO_PI + series
+
+
+@kernel
+def stirling_lgammas(values: NDArray[np.float64]) -> None:
+    """Replace numbers of at least 16 by their ln Gamma, several at a time; see `stirling_lgamma`."""
+    for i in range(values.shape[0]):
+        x = values[i]
+        inverse = 1.0 / x
+        square = inverse * inverse
+        of_seventh = square * (1.0 / 1680.0)
+        series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - of_seventh)))
+        values[i] = (x - 0.5) * natural_log(x) - x + HALF_LOG_TWO_PI + series
 
 
 @kernel
@@ -495,6 +507,16 @@ def equivalent_score(
 
 
 @kernel
+def price_of_cells(rule: ScoreRule, configurations: float, r: int, of_levels: bool) -> float:
+    """Return what the cells of a table cost in nats under a centred rule; see `default_score`."""
+    price = max(configurations * r - rule.free_cells, 0.0)
+    if rule.equivalent and of_levels:
+        # a price of sets of columns, too, has no direction
+        price -= max(configurations - rule.free_cells, 0.0)
+    return price
+
+
+@kernel
 def default_score(
     counts: NDArray[np.int32] | NDArray[np.int64],
     n_observed: int,
@@ -511,10 +533,8 @@ def default_score(
     family of levels and bins has the score of the child alone, plus the ln Bayes factor of its table. Counts are
     multiplied by a weight.
     """
-    price = max(configurations * r - rule.free_cells, 0.0)
+    price = price_of_cells(rule, configurations, r, of_levels)
     if rule.equivalent and of_levels:
-        # a price of sets of columns, too, has no direction
-        price -= max(configurations - rule.free_cells, 0.0)
         return equivalent_score(counts, n_observed, configurations, r, weight) - price
     return centred_score(counts, n_observed, r, weight, rule.equivalent and is_level) - price
 
@@ -913,11 +933,31 @@ def _available_score(
         n_members -= 1
 
 
+@kernel
+def _log_likelihood(
+    counts: NDArray[np.int32], n_observed: int, r: int, x_log_x: NDArray[np.float64]
+) -> float:
+    """Return the log likelihood in nats of an (n_observed, r) count table under its own shares."""
+    total = 0.0
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            row += counts[k]
+            total += x_log_x[counts[k]]
+        total -= x_log_x[row]
+    return total
+
+
 @separate_kernel
 def table_score(
-    rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
+    rows: RowData,
+    rule: ScoreRule,
+    scratch: ScoreScratch,
+    views: NDArray[np.int64],
+    n_views: int,
+    least: float,
 ) -> float:
-    """Return the uncached score in nats of a family by its table.
+    """Return the uncached score in nats of a family by its table; -inf where it is certain to be less than `least`.
 
     `views` holds the parents' views in the order of their variables, then the child's; (n_views,), int64.
     """
@@ -930,6 +970,13 @@ def table_score(
     r = rows.cardinality[child]
     configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
+    # under every prior of a centred rule a table is no likelier than under its own shares
+    of_levels = is_of_levels(rows, views, n_views)
+    is_bounded = rule.centred and n_views > 1 and rows.observed.shape[1] == 0
+    needed = least - ROUNDING * max(abs(least), float(n_rows)) - rows.constant[child]
+    needed += rule.edge_cost * (n_views - 1) + price_of_cells(rule, configurations, r, of_levels)
+    if is_bounded and needed > 0.0:
+        return -inf
     if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1
@@ -939,7 +986,8 @@ def table_score(
         observed = np.int64(configurations)
     else:
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
-    of_levels = is_of_levels(rows, views, n_views)
+    if is_bounded and _log_likelihood(scratch.counts, observed, r, rule.x_log_x) < needed:
+        return -inf
     if rows.observed.shape[1] > 0:
         weight = _completed_weight(rows, rule, views, n_views)
         of_row = weight / rule.completions
@@ -968,11 +1016,11 @@ def best_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
     """Return the uncached score in nats of a family by its table or by curves, whichever is better."""
-    score = table_score(rows, rule, scratch, views, n_views)
+    of_curves = -inf
     if has_curves(rows.curves):
-        of_curves = curve_score(rows.curves, scratch.curves, views, n_views)
-        score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
-    return score
+        score = curve_score(rows.curves, scratch.curves, views, n_views)
+        of_curves = score - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]]
+    return max(table_score(rows, rule, scratch, views, n_views, of_curves), of_curves)
 
 
 @kernel
@@ -1067,9 +1115,11 @@ def cached_family_score(
     if not isnan(known):
         scratch.statistics[CACHE_HITS] += 1
         return known
-    score = table_score(rows, rule, scratch, views, n_views)
+    of_curves = -inf
     if has_curves(rows.curves):
         of_curves = _family_score_of_curves(rows, rule, scratch, shared, writable, views, n_views)
+    score = table_score(rows, rule, scratch, views, n_views, of_curves)
+    if has_curves(rows.curves):
         further = 0.0
         if not rule.centred:
             cells = n_configurations(rows, views, n_views) * rows.cardinality[views[n_views - 1]]

@@ -207,6 +207,31 @@ def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_c
     assert (uncached > tables).any()
 
 
+@pytest.mark.parametrize("equivalent", [False, True])
+def test_tables_that_beat_curves_by_any_amount_are_found(equivalent: bool) -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 800
+    parents = rng.integers(0, 2, size=(n_rows, 3))
+    variables = [ScoredVariable(f"p{k}", parents[:, k].astype(np.int32), 2) for k in range(3)]
+    x = rng.normal(size=n_rows)
+    variables.append(curved_column("x", x))
+    for share in np.linspace(0.5, 0.9, 16):
+        # whether the sum of three is even no curve shows
+        is_even = np.where(rng.random(n_rows) < share, parents.sum(axis=1) % 2, rng.integers(0, 2, n_rows))
+        variables.append(ScoredVariable(f"level at {share}", is_even.astype(np.int32), 2))
+        number = 3.0 * is_even + 0.5 * x + rng.normal(size=n_rows)
+        variables.append(curved_column(f"number at {share}", number))
+    rule = score_rule(METHOD, n_rows, n_variables=len(variables), centred=True, equivalent=equivalent)
+    scorer = FamilyScorer(variables, METHOD, rule, curves=curve_data(variables))
+    sets = [(3,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
+    families = [family(child, *chosen) for child in range(4, len(variables)) for chosen in sets]
+    scores, tables = scorer.score(families), scorer.table_scores(families)
+    assert (scores >= tables).all()
+    is_best = (scores == tables).reshape(-1, 2, len(sets))
+    assert (is_best.sum(axis=(0, 2)) > 8).all()
+    assert (~is_best).sum() > 8
+
+
 @pytest.mark.parametrize("n_families", [0, 1, 2, 3, 20])
 @pytest.mark.parametrize("use_cache", [False, True])
 def test_threads_share_the_families_of_a_call(n_families: int, use_cache: bool) -> None:

@@ -17,7 +17,7 @@ from gomea_bn.problems import ScoredFamily, ScoredVariable, score_rule, scoring_
 from gomea_bn.problems.cuts import Policy, policy_library
 from gomea_bn.problems.family_scorer import new_cache, new_scratch
 from gomea_bn.problems.kernels import score as kernels
-from gomea_bn.problems.kernels.score import stirling_lgamma
+from gomea_bn.problems.kernels.score import stirling_lgamma, stirling_lgammas
 from gomea_bn.problems.scores import SCORING_METHODS
 
 RULES: list[tuple[str, dict[str, Any]]] = [
@@ -139,6 +139,9 @@ def test_both_ways_of_counting_find_the_same_tables(seed: int, n_rows: int) -> N
 @pytest.mark.parametrize("x", [16.0, 16.5, 20.0, 100.25, 1e4, 1e7])
 def test_the_log_gamma_series_is_accurate(x: float) -> None:
     assert stirling_lgamma(x) == pytest.approx(math.lgamma(x), rel=1e-15, abs=1e-12)
+    several = np.array([x, 16.0, x])
+    stirling_lgammas(several)
+    assert several == pytest.approx([math.lgamma(y) for y in (x, 16.0, x)], rel=1e-15, abs=1e-12)
 
 
 @pytest.mark.parametrize("ess", [1e-8, 1e-3, 1.0, 40.0, 1e4, 1e6])
