@@ -369,6 +369,9 @@ class ColumnShape:
 
 def _check_plain(values: Any, part: str) -> None:
     """Raise unless values of JSON are a list of numbers; NumPy would also take texts and truth values for numbers."""
+    # numbers one by one are most of the time in which a network of a front is built
+    if isinstance(values, list) and {*map(type, values)} <= {int, float}:
+        return
     if not isinstance(values, list) or not all(map(is_real, values)):
         raise GomeaBnError(f"The {part} of a shape must be a list of finite numbers, got {values!r:.80}.")
 
