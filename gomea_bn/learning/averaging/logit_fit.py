@@ -154,7 +154,10 @@ class _Fit:
         norm = scipy.special.logsumexp(
             constants[self._present] + positions[self._present] * index[:, None], axis=1
         )
-        constants[np.isinf(constants)] = float(norm.mean()) + np.log(_ROWS_OF_OTHERS / len(index))
+        for k in np.flatnonzero(np.isinf(constants)):
+            relative = np.exp(positions[k] * index - norm)
+            log_norm = -np.log(relative.mean()) if positions[k] else norm.mean()
+            constants[k] = float(log_norm) + np.log(_ROWS_OF_OTHERS / len(index))
         logs = log_levels(index[None], constants, positions[None])
         n_levels = self._n_levels
         gradient_of = positions[rows.levels] - np.exp(logs) @ positions

@@ -223,3 +223,6 @@ def test_a_level_without_rows_is_a_step_in_the_order(unused: int) -> None:
     low, high = (network.query("n", {"x": at}).to_numpy() for at in (-1.0, 1.0))
     ratios = (high[1:] / high[:-1]) / (low[1:] / low[:-1])
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
+    # it has half of a row
+    at_rows = network.predict_proba(frame[["x"]], "n").to_numpy()
+    assert 0.4 < at_rows[:, unused].sum() < 0.6
