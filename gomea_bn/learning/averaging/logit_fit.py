@@ -42,7 +42,7 @@ class LogitRows:
     """Rows of a discrete column, and terms of its parents.
 
     `levels`, int64 (n_rows,) below `n_levels`, are those of the column. Each of them may have an index. Those
-    `in_order` have positions at equal distances.
+    `in_order` have positions at equal distances, and so have levels without rows.
     """
 
     levels: NDArray[np.int64]
@@ -114,6 +114,11 @@ class _Fit:
             float(len(codes)),
             rows.in_order,
         )
+        self._in_order = rows.in_order
+        if rows.in_order and np.ptp(self._present) >= len(counts):
+            # a level without rows between others is a step, too
+            steps = self._present - shares @ self._present
+            scratch.levels[1, : len(counts)] = steps / np.sqrt(shares @ steps**2)
         logit_gain(data, scratch, np.arange(size), 0, size, rows.in_order)
         # the same probabilities, with positions of mean 0 and variance 1 over the rows
         self._constants, positions = scratch.levels[:2, : len(counts)].copy()
@@ -138,6 +143,10 @@ class _Fit:
         slopes = self._coefficients / self._deviations
         positions, constants = np.zeros(self._n_levels), np.full(self._n_levels, -np.inf)
         positions[self._present] = self._positions
+        if self._in_order and len(self._present) < self._n_levels:
+            first, last = self._present[[0, -1]]
+            step = (self._positions[-1] - self._positions[0]) / (last - first)
+            positions = self._positions[0] + step * (np.arange(self._n_levels) - first)
         constants[self._present] = self._constants + self._positions * self._intercept
         prior = self._precisions * self._deviations**2
         index = design @ slopes
@@ -145,7 +154,10 @@ class _Fit:
         norm = scipy.special.logsumexp(
             constants[self._present] + positions[self._present] * index[:, None], axis=1
         )
-        constants[np.isinf(constants)] = float(norm.mean()) + np.log(_ROWS_OF_OTHERS / len(index))
+        for k in np.flatnonzero(np.isinf(constants)):
+            relative = np.exp(positions[k] * index - norm)
+            log_norm = -np.log(relative.mean()) if positions[k] else norm.mean()
+            constants[k] = float(log_norm) + np.log(_ROWS_OF_OTHERS / len(index))
         logs = log_levels(index[None], constants, positions[None])
         n_levels = self._n_levels
         gradient_of = positions[rows.levels] - np.exp(logs) @ positions

@@ -194,8 +194,9 @@ def with_completions(
 
     Where columns may have curves and half of the rows are complete, the first search is that of these: unlike draws,
     they show all dependences. Otherwise it scores available cases. A search of a completed table without curves
-    follows, and one of the complete rows if there are enough of them. The other rounds begin without a network on a
-    table that the conditionals of the best network complete. Networks with conditionals compete by the likelihood of
+    follows, and one of the complete rows if there are enough of them. No column may be constant in complete rows that
+    are searched. The other rounds begin without a network on a table that the conditionals of the best network
+    complete. Networks with conditionals compete by the likelihood of
     the observed values, minus 1 for every free probability and coefficient, weighted as in the mixture. Learning those
     of one network may take a share of what the clock has left. Of many rows, or after a search of half of them, the
     first completed table that gains nothing is the last one.
@@ -203,6 +204,8 @@ def with_completions(
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET and bool(problem.first_cuts)
     complete = table.complete_rows()
     is_enough = complete.n_rows >= max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns))
+    # a column that is constant there has no shape, and shows no dependence
+    is_enough &= complete.n_varying == table.n_varying
     is_first = has_curves and is_enough and complete.n_rows >= _SHARE_OF_COMPLETE_ROWS * table.n_rows
     of_first = problem
     if is_first:

@@ -205,3 +205,24 @@ def test_small_counts_follow_both_parents_step_by_step(seed: int) -> None:
     ratios = (high[1:] / high[:-1]) / (low[1:] / low[:-1])
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
     assert ratios[0] > 1.5
+
+
+@pytest.mark.parametrize("unused", [0, 3, 6])
+def test_a_level_without_rows_is_a_step_in_the_order(unused: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=300)
+    used = [level for level in range(7) if level != unused]
+    codes = np.array(used)[np.minimum(rng.poisson(np.exp(0.5 * x + 0.5)), 5)]
+    levels = [f"level {level}" for level in range(7)]
+    frame = pd.DataFrame({"x": x, "n": pd.Categorical.from_codes(codes, levels, ordered=True)})
+    network = BayesNetLearner(random_state=1).fit(frame).network_
+    ((_, fitted),) = network.conditionals.stacks["n"].members
+    assert fitted.words == "a logistic regression of levels in their order on lines"
+    # six constants and a slope
+    assert fitted.n_parameters == 7
+    low, high = (network.query("n", {"x": at}).to_numpy() for at in (-1.0, 1.0))
+    ratios = (high[1:] / high[:-1]) / (low[1:] / low[:-1])
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
+    # it has half of a row
+    at_rows = network.predict_proba(frame[["x"]], "n").to_numpy()
+    assert 0.4 < at_rows[:, unused].sum() < 0.6

@@ -611,3 +611,14 @@ def test_ctrl_c_between_two_searches_ends_the_search(monkeypatch):
     assert stopped.stopped_by_ == "interrupt"
     assert stopped.network_.edges
     assert stopped.n_eval_ < n_eval
+
+
+def test_a_column_may_be_constant_in_the_complete_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300), "z": 1.5})
+    frame["y"] += frame["x"]
+    frame.loc[:99, "z"] = rng.normal(size=100)
+    frame.loc[:99, "y"] = frame["y"].mask(np.arange(300) % 2 == 0)[:100]
+    frame.loc[:99, "x"] = frame["x"].mask(np.arange(300) % 2 == 1)[:100]
+    network = BayesNetLearner(random_state=1).fit(frame).network_
+    assert set(network.edges) in ({("x", "y")}, {("y", "x")})
