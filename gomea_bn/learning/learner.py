@@ -386,7 +386,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     the four networks, the one whose observed values are likeliest is kept, less 1 nat per free probability and ln n per
     cut. With curves one such search is followed by up to four with curves: on the complete rows, if there are at least
     100 and ten per column, and on tables that the conditionals of the best network so far complete. The network whose
-    observed values are likeliest under its conditionals is kept; `score_` is then that of the rows it was found on.
+    observed values are likeliest under its conditionals is kept; `score_` is then that of the table it was found on,
+    and of complete rows times the number of all rows per complete one.
     Otherwise a quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short
     searches over graphs. The first finds a graph with many edges; draws from its network complete the rows.
     The second finds the graph that scores best by expected counts, so that all families are compared on the same rows.

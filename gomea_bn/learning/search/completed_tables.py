@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -166,8 +167,6 @@ _SHARE_OF_PREPARATION = 0.15
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
-# share of complete rows from which these are searched in place of available cases
-_SHARE_OF_COMPLETE_ROWS = 0.5
 # rows beyond which the first completed table that gains nothing is the last one
 _FEW_ROWS = 1_000
 # any number: draws must be others than those of the searches before
@@ -192,43 +191,23 @@ def with_completions(
     Draws from the network therefore complete the table, the learner searches it for a graph and cuts, and the next
     network completes the table again (the structural EM algorithm: Friedman 1998).
 
-    Where columns may have curves and half of the rows are complete, the first search is that of these: unlike draws,
-    they show all dependences. Otherwise it scores available cases. A search of a completed table without curves
-    follows, and one of the complete rows if there are enough of them. No column may be constant in complete rows that
-    are searched. The other rounds begin without a network on a table that the conditionals of the best network
-    complete. Networks with conditionals compete by the likelihood of
-    the observed values, minus 1 for every free probability and coefficient, weighted as in the mixture. Learning those
-    of one network may take a share of what the clock has left. Of many rows, or after a search of half of them, the
-    first completed table that gains nothing is the last one.
+    The first search scores available cases. Where columns may have curves, a search of a completed table without curves
+    follows, and one of the complete rows if there are enough of them: unlike draws, they show all dependences. The
+    other rounds begin without a network on a table that the conditionals of the best network complete. Networks with
+    conditionals compete by the likelihood of the observed values, minus 1 for every free probability and coefficient,
+    weighted as in the mixture. Learning those of one network may take a share of what the clock has left. Of many rows,
+    the first completed table that gains nothing is the last one.
     """
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET and bool(problem.first_cuts)
-    complete = table.complete_rows()
-    is_enough = complete.n_rows >= max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns))
-    # a column that is constant there has no shape, and shows no dependence
-    is_enough &= complete.n_varying == table.n_varying
-    is_first = has_curves and is_enough and complete.n_rows >= _SHARE_OF_COMPLETE_ROWS * table.n_rows
-    of_first = problem
-    if is_first:
-        of_preparation = clock.part(_SHARE_OF_PREPARATION)
-        of_first = learning_problem(complete, options, pairs=problem.pairs, clock=of_preparation)
-    first = rounds.add(searched(of_first, rounds.next("search", limits_before(problem, rounds)), start))
+    rounds.add(searched(problem, rounds.next("search", limits_before(problem, rounds)), start))
     # Ctrl-C must not lose what the search has found
     with rounds.stop.catching_interrupts():
-        if is_first:
-            found = _with_shapes_of(table, Found(of_first, *with_shown_cuts(of_first, first, clock)))
-            return _on_completed_tables(found, problem, table, options, rounds, clock, ends_early=True)
         if not problem.first_cuts:
             result = _on_completed_rows(problem, table, rounds)
             return Found(problem, *with_shown_cuts(problem, result, clock))
         result = _on_tables_of_bins(problem, table, options, rounds, clock, has_curves=has_curves)
         found = Found(problem, *with_shown_cuts(problem, rounds.total(result), clock))
-        if not has_curves:
-            return found
-        few = table.n_rows <= _FEW_ROWS
-        rows = complete if is_enough else None
-        return _on_completed_tables(
-            found, problem, table, options, rounds, clock, complete=rows, ends_early=not few
-        )
+        return _on_tables_with_curves(found, table, options, rounds, clock) if has_curves else found
 
 
 def _search_of(
@@ -293,23 +272,18 @@ def _on_tables_of_bins(
     return replace(first, X=best, F=_objective(problem, best), time_to_best=time_to_best)
 
 
-def _on_completed_tables(
-    found: Found,
-    problem: StructureProblem,
-    table: Table,
-    options: LearningOptions,
-    rounds: SearchRounds,
-    clock: FitClock,
-    *,
-    complete: Table | None = None,
-    ends_early: bool,
+def _on_tables_with_curves(
+    found: Found, table: Table, options: LearningOptions, rounds: SearchRounds, clock: FitClock
 ) -> Found:
-    """Return the best of a network and of those that searches with curves find.
+    """Return the best of the network so far and of those that searches with curves find.
 
-    They search complete rows, if given, and completed tables, of which with `ends_early` the first one that gains
-    nothing is the last one.
+    They search the complete rows, if there are enough of them, and completed tables.
     """
-    (first, *_), seed, frame = rounds.results, rounds.settings.seed, table.to_frame()
+    problem, (first, *_), seed, frame = found.problem, rounds.results, rounds.settings.seed, table.to_frame()
+    complete = table.complete_rows()
+    is_enough = complete.n_rows >= max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns))
+    # a column that is constant there has no shape, and shows no dependence
+    is_enough &= complete.n_varying == table.n_varying
     # the network so far and one of curves have conditionals
     needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
     if rounds.is_over or rounds.seconds_left < needed:
@@ -327,7 +301,7 @@ def _on_completed_tables(
     network, criterion = with_conditionals(over(found.network, table), table)
     found = replace(found, conditionals=network.conditionals)
     longest = search_clock() - began
-    for n_left in range(_N_WITH_CURVES if complete is not None else _N_WITH_CURVES - 1, 0, -1):
+    for n_left in range(_N_WITH_CURVES if is_enough else _N_WITH_CURVES - 1, 0, -1):
         if rounds.is_over:
             break
         if clock.left < longest:
@@ -337,14 +311,13 @@ def _on_completed_tables(
         completed = _completed(network, table, [seed, _SEED_OF_CURVES, n_left], rounds.stop, clock)
         if rounds.is_over:
             break
-        rows = complete if complete is not None and n_left == _N_WITH_CURVES else completed
+        rows = complete if n_left == _N_WITH_CURVES else completed
         of_rows, of_search = _search_of(
             problem, rows, options, rounds, clock, f"curves {n_left}", _SEED_OF_CURVES + n_left, n_left
         )
         result = replace(first, X=of_search.X, F=of_search.F, time_to_best=rounds.stop.seconds)
-        of_table = _with_shapes_of(
-            table, Found(of_rows, with_shown_cuts(of_rows, of_search, clock)[0], result)
-        )
+        learned, _ = with_shown_cuts(of_rows, of_search, clock)
+        of_table = _of_all_rows(Found(of_rows, learned, result), problem, table)
         other, of_network = with_conditionals(
             over(of_table.network, completed), table if rows is complete else completed
         )
@@ -352,16 +325,44 @@ def _on_completed_tables(
         if of_network < criterion:
             network, criterion = other, of_network
             found = replace(of_table, conditionals=network.conditionals)
-        elif ends_early and rows is not complete:
+        elif table.n_rows > _FEW_ROWS and rows is not complete:
             # later tables rarely gain where one did not, and take as long
             break
     return replace(found, result=rounds.total(found.result))
 
 
-def _with_shapes_of(table: Table, found: Found) -> Found:
-    """Return what a search of other rows has found, with the shapes of a table."""
+def _of_all_rows(found: Found, problem: StructureProblem, table: Table) -> Found:
+    """Return what a search of other rows has found, with the shapes of the table and figures of all its rows.
+
+    Nats of complete rows are multiplied by the number of all rows per complete one, as scores of available cases are.
+    The problem is then that of the table.
+    """
     shapes = {name: table_shapes(table)[name].shape for name in found.network.shapes}
-    return replace(found, network=replace(found.network, shapes=shapes))
+    learned, of_rows = replace(found.network, shapes=shapes), found.problem.scorer
+    if of_rows.n_rows == table.n_rows:
+        return replace(found, network=learned)
+    weight = table.n_rows / of_rows.n_rows
+    record = {
+        field: {name: _multiplied(entry, weight) for name, entry in of_field.items()}
+        for field, of_field in learned.record.items()
+    }
+    scores = {name: weight * score for name, score in learned.family_scores.items()}
+    # costs of void edges, which users do not see, are not multiplied
+    void = learned.n_void * of_rows.rule.edge_cost
+    objective = weight * (found.result.F - of_rows.constant_score - void) + void
+    return replace(
+        found,
+        problem=problem,
+        network=replace(learned, record=record, family_scores=scores),
+        result=replace(found.result, F=objective + problem.scorer.constant_score),
+    )
+
+
+def _multiplied(entry: Any, weight: float) -> Any:
+    """Return the record of a column, see `LearnedNetwork`, with its nats multiplied by a weight."""
+    if isinstance(entry, dict):
+        return {**entry, "nats": weight * entry["nats"]}
+    return [[name, weight * nats] for name, nats in entry]
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:

@@ -562,8 +562,8 @@ def test_conditionals_of_a_search_of_complete_rows_follow_all_rows(monkeypatch):
     assert set(n_rows) == {400}
 
 
-@pytest.mark.parametrize(("n_rows", "share", "n_tables"), [(500, 0.3, 4), (1100, 0.3, 2), (400, 0.15, 1)])
-def test_a_completed_table_without_gain_is_the_last(n_rows, share, n_tables, monkeypatch):
+@pytest.mark.parametrize(("n_rows", "n_tables"), [(500, 4), (1100, 2)])
+def test_of_many_rows_a_completed_table_without_gain_is_the_last(n_rows, n_tables, monkeypatch):
     criteria = []
 
     def no_gain(network, frame):
@@ -571,26 +571,28 @@ def test_a_completed_table_without_gain_is_the_last(n_rows, share, n_tables, mon
         return float(len(criteria))
 
     monkeypatch.setattr(completed_tables, "_criterion_of_conditionals", no_gain)
-    BayesNetLearner(max_evaluations=3000, random_state=1).fit(with_gaps(chain(n_rows), share))
-    # the first one is of the tables of bins, the second one of complete rows, or the first one of these
+    BayesNetLearner(max_evaluations=3000, random_state=1).fit(with_gaps(chain(n_rows)))
+    # the first one is of the tables of bins, the second one of complete rows
     assert len(criteria) == 1 + n_tables
 
 
-def test_complete_rows_are_searched_first_if_they_are_half_of_all(monkeypatch):
-    class OfAvailableCasesError(Exception):
-        """Available cases are searched."""
-
-    def refuse(*_arguments, **_options):
-        raise OfAvailableCasesError
-
-    monkeypatch.setattr(completed_tables, "_on_tables_of_bins", refuse)
-    frame = chain(300)
-    frame.loc[:149, "y"] = np.nan
-    options = {"density": "averaged", "curves": "auto", "max_evaluations": 300}
-    assert learner(**options).fit(frame).network_.edges
-    frame.loc[150, "x"] = np.nan
-    with pytest.raises(OfAvailableCasesError):
-        learner(**options).fit(frame)
+def test_figures_of_a_search_of_complete_rows_are_those_of_all_rows(monkeypatch):
+    criteria = iter([1.0, 0.0, 2.0, 3.0, 4.0])
+    # complete rows come second, after the tables of bins
+    monkeypatch.setattr(completed_tables, "_criterion_of_conditionals", lambda *_given: next(criteria))
+    gaps, options = with_gaps(chain(600), 0.15), {"max_evaluations": 3000, "random_state": 1}
+    learned = BayesNetLearner(**options).fit(gaps)
+    assert next(criteria, None) is None
+    complete = BayesNetLearner(**options).fit(gaps.dropna())
+    weight = len(gaps) / len(gaps.dropna())
+    assert weight > 1.4
+    assert "rows_searched" not in learned.network_.metadata
+    assert learned.score_ == pytest.approx(weight * complete.score_, rel=0.03)
+    gains, of_complete = (
+        sum(nats for parents in one.network_.metadata["parents"].values() for _, nats in parents)
+        for one in (learned, complete)
+    )
+    assert gains == pytest.approx(weight * of_complete, rel=0.03)
 
 
 def test_ctrl_c_between_two_searches_ends_the_search(monkeypatch):
