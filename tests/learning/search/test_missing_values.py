@@ -581,10 +581,10 @@ def test_figures_of_a_search_of_complete_rows_are_those_of_all_rows(monkeypatch)
     criteria = iter([1.0, 0.0, 2.0, 3.0, 4.0])
     # complete rows come second, after the tables of bins
     monkeypatch.setattr(completed_tables, "_criterion_of_conditionals", lambda *_given: next(criteria))
-    gaps, options = with_gaps(chain(600), 0.15), {"max_evaluations": 3000, "random_state": 1}
-    learned = BayesNetLearner(**options).fit(gaps)
+    gaps = with_gaps(chain(600), 0.15)
+    learned = BayesNetLearner(max_evaluations=3000, random_state=1).fit(gaps)
     assert next(criteria, None) is None
-    complete = BayesNetLearner(**options).fit(gaps.dropna())
+    complete = BayesNetLearner(max_evaluations=3000, random_state=1).fit(gaps.dropna())
     weight = len(gaps) / len(gaps.dropna())
     assert weight > 1.4
     assert "rows_searched" not in learned.network_.metadata

@@ -440,7 +440,7 @@ def test_levels_in_their_order_follow_their_parents_step_by_step(seed: int) -> N
     gain = score(scorer, 2, 0, 1) - score(scorer, 2) + 2 * scorer.rule.edge_cost
     assert gain == pytest.approx(best_log_evidence(scorer, 2, (0, 1), LINES, in_order=True), abs=1.0)
     # the same levels without an order pay for their positions
-    plain = discrete("n", count.values, 10)
+    plain = discrete("n", np.asarray(count.values, np.int64), 10)
     without = curves_scorer([*parents, plain])
     assert score(without, 2, 0, 1) < score(scorer, 2, 0, 1) - 5
     model, of_plain = model_of([*parents, count]), model_of([*parents, plain])
