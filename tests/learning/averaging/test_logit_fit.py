@@ -212,9 +212,10 @@ def test_a_level_without_rows_is_a_step_in_the_order(unused: int) -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=300)
     used = [level for level in range(7) if level != unused]
-    codes = np.array(used)[np.minimum(rng.poisson(np.exp(0.5 * x + 0.5)), 5)]
+    rows = np.minimum(rng.poisson(np.exp(0.5 * x + 0.5)), 5)
     levels = [f"level {level}" for level in range(7)]
-    frame = pd.DataFrame({"x": x, "n": pd.Categorical.from_codes(codes.tolist(), levels, ordered=True)})
+    values = np.array(levels)[np.array(used)[rows]]
+    frame = pd.DataFrame({"x": x, "n": pd.Categorical(values, levels, ordered=True)})
     network = BayesNetLearner(random_state=1).fit(frame).network_
     ((_, fitted),) = network.conditionals.stacks["n"].members
     assert fitted.words == "a logistic regression of levels in their order on lines"
