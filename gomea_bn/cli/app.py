@@ -23,8 +23,8 @@ from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, s
 from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
 from gomea_bn.errors import GomeaBnError, nearest, spelling
+from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
-from gomea_bn.runtime.threads import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.texts import listed
 
 __all__ = ["main", "run_as_process"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from gomea_bn.errors import GomeaBnError, spelling
-from gomea_bn.runtime.threads import delayed_interrupts, ignore_until_exit
+from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, failing, say
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest, spelling
-from gomea_bn.runtime.threads import signal_exit_code
+from gomea_bn.runtime.interrupts import signal_exit_code
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:

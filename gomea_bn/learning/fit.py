@@ -56,17 +56,12 @@ from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.problems.scores import score_record
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, NO_LIMIT, SEARCH, FitClock
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels, compiling
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.phases import COMPARISON, DENSITIES, begin_phase
-from gomea_bn.runtime.threads import (
-    delayed_interrupts,
-    in_background,
-    one_blas_thread,
-    spare_threads,
-    thread_count,
-)
+from gomea_bn.runtime.threads import in_background, one_blas_thread, spare_threads, thread_count
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gomea_bn.runtime.files import write_text as write_text
     from gomea_bn.runtime.fit_clock import NO_LIMIT as NO_LIMIT
     from gomea_bn.runtime.fit_clock import FitClock as FitClock
+    from gomea_bn.runtime.interrupts import delayed_interrupts as delayed_interrupts
     from gomea_bn.runtime.jit import read_only as read_only
     from gomea_bn.runtime.jit import separate_kernel as separate_kernel
     from gomea_bn.runtime.kernel_progress import announced_kernels as announced_kernels
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gomea_bn.runtime.sources import source_digest as source_digest
     from gomea_bn.runtime.threads import StopFlag as StopFlag
     from gomea_bn.runtime.threads import Workers as Workers
-    from gomea_bn.runtime.threads import delayed_interrupts as delayed_interrupts
     from gomea_bn.runtime.threads import in_spare_threads as in_spare_threads
     from gomea_bn.runtime.threads import in_threads as in_threads
     from gomea_bn.runtime.threads import spare_threads as spare_threads

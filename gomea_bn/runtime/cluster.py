@@ -14,7 +14,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.threads import noting_interrupts
+from gomea_bn.runtime.interrupts import noting_interrupts
 
 CONNECT_SECONDS = 10.0
 """Limit of the time until a scheduler answers, and until its first worker appears."""

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from gomea_bn.runtime import delayed_interrupts, threads
-from gomea_bn.runtime.threads import (
+from gomea_bn.runtime import delayed_interrupts, interrupts
+from gomea_bn.runtime.interrupts import (
     ignore_until_exit,
     noting_interrupts,
     signal_exit_code,
@@ -25,7 +25,7 @@ def _former_handlers():
     yield
     for number, handler in former.items():
         signal.signal(number, handler)
-    threads._received.clear()
+    interrupts._received.clear()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *ENDING])

@@ -51,8 +51,8 @@ from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
-from gomea_bn.runtime.threads import delayed_interrupts
 from gomea_bn.texts import listed
 
 STANDARD_OBJECTIVES = {

@@ -22,8 +22,8 @@ from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.scores import reported, reporting
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.fit_clock import BEFORE_SEARCH, FitClock
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Result
-from gomea_bn.runtime.threads import delayed_interrupts
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
 _SHARE_OF_PREPARATION = 0.5
