@@ -240,9 +240,11 @@ class Columns:
 
     def made_by(self, owner: object, make: Callable[[Columns], Any]) -> Any:
         """Return what a function makes of the columns; what its owner made last is not made again."""
-        if self._last[0] is not owner:
-            self._last = owner, make(self)
-        return self._last[1]
+        last = self._last
+        if last[0] is not owner:
+            # of two threads each returns what is its own
+            last = self._last = owner, make(self)
+        return last[1]
 
     def vary(self, names: Iterable[str]) -> bool:
         """Return whether any of some columns may have several values in a row."""
