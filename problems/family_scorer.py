@@ -51,6 +51,8 @@ _LEAST_EXPONENT = -1000
 _BITS_OF_CONSTANT = 40
 
 _FIRST_CAPACITY = 1 << 12
+# fewest families times rows of a call that threads share: a row of a family by curves takes .15 µs, and a thread .1 ms
+_LEAST_SHARED_ROWS = 8_000
 
 
 def _log_width_sum(
@@ -588,34 +590,38 @@ class FamilyScorer:
     def score_encoded(
         self, offsets: NDArray[np.int64], views: NDArray[np.int64], *, use_cache: bool = True
     ) -> NDArray[np.float64]:
-        """Return the scores of families given as `encode` returns them; spare threads share those that take long."""
-        n = len(offsets) - 1
-        scores = np.empty(n)
+        """Return the scores of families given as `encode` returns them; spare threads share those that take long.
+
+        Most families are in a cache, so that the calling thread scores alone up to the first one that takes curves.
+        """
+        n, n_threads = len(offsets) - 1, 1 + n_spare_threads()
+        scores, n_alone = np.empty(n), 0
         if use_cache:
             self.reserve(n)
-        # two parts a thread, since families take more or less time
-        n_threads = 1 + n_spare_threads()
-        is_shared = n_threads > 1 and n > 1 and self.has_curves
-        n_parts = min(2 * n_threads, n) if is_shared else 1
-        self._more_scratch += [self.new_scratch() for _ in range(n_parts - 1 - len(self._more_scratch))]
-        scratches, ends = [self._scratch, *self._more_scratch], np.linspace(0, n, n_parts + 1).astype(int)
+        is_shared = n_threads > 1 and self.has_curves and n * self.n_rows >= _LEAST_SHARED_ROWS
 
-        def score_part(part: int) -> None:
-            some = slice(ends[part], ends[part + 1])
-            nothing = new_score_cache(2), new_score_cache(0)
-            shared, writable = self.cache_pair(part, n_parts) if use_cache else nothing
-            score_families(
+        def score_some(part: int, n_parts: int, *, ends_at_curves: bool = False) -> int:
+            caches = self.cache_pair(part, n_parts) if use_cache else (new_score_cache(2), new_score_cache(0))
+            scratch = self._more_scratch[part - 1] if part else self._scratch
+            return score_families(
                 self.rows,
                 self.rule,
-                scratches[part],
-                shared,
-                writable,
-                offsets[some.start : some.stop + 1],
+                scratch,
+                *caches,
+                offsets,
                 views,
-                scores[some],
+                scores,
+                n_alone + part,
+                n_parts,
+                ends_at_curves,
             )
 
-        in_spare_threads(score_part, range(n_parts))
+        if use_cache or not is_shared:
+            n_alone = score_some(0, 1, ends_at_curves=is_shared)
+        # two parts a thread, since families take more or less time; those of one child take about the same
+        n_parts = min(2 * n_threads, n - n_alone)
+        self._more_scratch += [self.new_scratch() for _ in range(n_parts - 1 - len(self._more_scratch))]
+        in_spare_threads(lambda part: score_some(part, n_parts), range(n_parts))
         if use_cache and n_parts > 1:
             self.merge_caches()
         return scores

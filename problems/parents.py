@@ -437,6 +437,12 @@ _Ranked = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int32], NDAr
 """The parts of a `ParentSetTable` that are of one variable."""
 
 
+_Neighbours = tuple[int, Parents, NDArray[np.int64], NDArray[np.int64]]
+"""A variable, a set of its parents, and sets with one parent less and with one more, members in columns."""
+# families that are scored between two looks at the clock
+_FAMILIES_TOGETHER = 128
+
+
 class _Library:
     """Parent sets of one variable, each with its score, in the order of their entry."""
 
@@ -517,19 +523,23 @@ class ParentLibraries:
         # searches for a set in a library that take about as long as an evaluation
         return self.n_scored + self.n_scans / 30
 
-    def _scores(self, v: int, sets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores of a variable with parent sets of one size, (n_sets, size), members in increasing order."""
-        offset = self.scorer.view_offset
-        views = np.column_stack([offset[sets], np.full(len(sets), offset[v])]).astype(np.int64)
-        ends = np.arange(0, views.size + 1, views.shape[1], dtype=np.int64)
-        self.n_scored += len(sets)
-        return self.scorer.score_encoded(ends, views.ravel())
+    def _scores(self, *of_variables: tuple[int, NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+        """Return the scores of variables, each with parent sets of one size, (n_sets, size), members ascending."""
+        offset, rows = self.scorer.view_offset, []
+        for v, sets in of_variables:
+            rows.append(np.column_stack([offset[sets], np.full(len(sets), offset[v])]).astype(np.int64))
+        sizes = np.repeat([of_sets.shape[1] for of_sets in rows], list(map(len, rows)))
+        ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        scores = self.scorer.score_encoded(ends, np.concatenate([of_sets.ravel() for of_sets in rows]))
+        return np.split(scores, np.cumsum(list(map(len, rows)))[:-1])
 
     def enter(self, v: int, parents: Parents) -> None:
         """Put a parent set, members in increasing order, into the library of a variable if it is new."""
         library = self._libraries[v]
         if parents not in library.position:
-            library.enter(parents, float(self._scores(v, np.array([parents], np.int64))[0]))
+            self.n_scored += 1
+            ((score,),) = self._scores((v, np.array([parents], np.int64)))
+            library.enter(parents, float(score))
             self._ranked[v] = None
 
     def score(self, sets: Sequence[Parents]) -> float:
@@ -538,28 +548,44 @@ class ParentLibraries:
 
     def expand(self, v: int, parents: Parents) -> bool:
         """Enter sets with one parent less, and better ones with one more; returns whether that had not been done."""
-        library = self._libraries[v]
-        if parents in library.expanded:
+        if parents in self._libraries[v].expanded:
             return False
-        library.expanded.add(parents)
-        score = library.score(parents)
-        fewer = [tuple(p for p in parents if p != q) for q in parents if q not in self.required[v]]
-        if new := [smaller for smaller in fewer if smaller not in library.position]:
-            for smaller, of_smaller in zip(
-                new, self._scores(v, np.array(new, np.int64)).tolist(), strict=True
-            ):
-                library.enter(smaller, of_smaller)
-            self._ranked[v] = None
-        _, larger, scores = self._enlarged(v, parents, self._candidates[v])
-        for k in np.flatnonzero(scores > score + rounding(score)).tolist():
-            library.enter(tuple(larger[k].tolist()), float(scores[k]))
-            self._ranked[v] = None
+        self._enter_neighbours([self._neighbours(v, parents)])
         return True
+
+    def _neighbours(self, v: int, parents: Parents) -> _Neighbours:
+        """Return the neighbours of a parent set that are to be scored, which counts as done."""
+        library = self._libraries[v]
+        library.expanded.add(parents)
+        fewer = [tuple(p for p in parents if p != q) for q in parents if q not in self.required[v]]
+        new = [smaller for smaller in fewer if smaller not in library.position]
+        smaller = np.array(new, np.int64).reshape(len(new), max(len(parents) - 1, 0))
+        _, larger = self._enlarged(v, parents, self._candidates[v])
+        self.n_scored += len(smaller) + len(larger)
+        return v, parents, smaller, larger
+
+    def _enter_neighbours(self, of_variables: Sequence[_Neighbours]) -> None:
+        """Score neighbours of a parent set of each of some variables together, and enter those that `expand` enters."""
+        if not of_variables:
+            return
+        groups = [(v, sets) for v, _, *both in of_variables for sets in both]
+        scores = iter(self._scores(*groups))
+        for v, parents, smaller, larger in of_variables:
+            library = self._libraries[v]
+            least = library.score(parents)
+            of_smaller, of_larger = next(scores), next(scores)
+            better = np.flatnonzero(of_larger > least + rounding(least))
+            for members, score in zip(smaller.tolist(), of_smaller.tolist(), strict=True):
+                library.enter(tuple(members), score)
+            for members, score in zip(larger[better].tolist(), of_larger[better].tolist(), strict=True):
+                library.enter(tuple(members), score)
+            if len(smaller) or len(better):
+                self._ranked[v] = None
 
     def _enlarged(
         self, v: int, parents: Parents, candidates: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the candidates that may join a parent set, the larger sets, int64 (n, size + 1), and their scores."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the candidates that may join a parent set, and the larger sets, int64 (n, size + 1)."""
         cells = float(self._cardinality[[v, *parents]].prod())
         others = np.setdiff1d(candidates, parents, assume_unique=True)
         others = others[cells * self._cardinality[others] <= self.rules.max_table_cells]
@@ -567,7 +593,15 @@ class ParentLibraries:
             others = others[:0]
         larger = np.column_stack([np.tile(np.array(parents, np.int64), (len(others), 1)), others])
         larger.sort(axis=1)
-        return others, larger, self._scores(v, larger) if len(others) else np.empty(0)
+        return others, larger
+
+    def _scored_enlarged(
+        self, v: int, parents: Parents, candidates: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the candidates that may join a parent set, and the scores of the larger sets."""
+        others, larger = self._enlarged(v, parents, candidates)
+        self.n_scored += len(larger)
+        return others, self._scores((v, larger))[0]
 
     def _is_stopped(self, stop: NDArray[np.uint8]) -> bool:
         """Return whether `stop` is raised, after raising it if no time is left."""
@@ -587,7 +621,7 @@ class ParentLibraries:
             parents = tuple(sorted(required))
             if len(parents) + 2 > self.rules.max_indegree:
                 continue
-            single, _, scores = self._enlarged(v, parents, self._candidates[v])
+            single, scores = self._scored_enlarged(v, parents, self._candidates[v])
             # candidates of a variable of which `ParentLibraries.enter_pairs` scores all pairs
             best = np.argsort(-scores, kind="stable")[:60]
             of_single = dict(zip(single.tolist(), scores.tolist(), strict=True))
@@ -601,7 +635,8 @@ class ParentLibraries:
             sets.sort(axis=1)
             without = self._libraries[v].score(parents)
             least = np.array([max(of_single[first], without) for first in pairs[:, 0].tolist()])
-            of_pairs = self._scores(v, sets)
+            self.n_scored += len(sets)
+            (of_pairs,) = self._scores((v, sets))
             for k in np.flatnonzero(of_pairs > least + rounding(without)).tolist():
                 self._libraries[v].enter(tuple(sets[k].tolist()), float(of_pairs[k]))
             self._ranked[v] = None
@@ -622,7 +657,7 @@ class ParentLibraries:
                 tuple(p for p in parents if p != other) for other in parents if other not in self.required[v]
             ]
             for kept in [parents, *fewer]:
-                others, _, scores = self._enlarged(v, kept, outside)
+                others, scores = self._scored_enlarged(v, kept, outside)
                 # partners that one neighbour of a parent set may add in `ParentLibraries.widen`
                 best = np.argsort(-scores, kind="stable")[:3]
                 gaining = others[best[scores[best] > present + rounding(present)]]
@@ -635,11 +670,18 @@ class ParentLibraries:
 
     def _expand_all(self, sets: Iterable[Parents | None], stop: NDArray[np.uint8]) -> bool:
         """Expand one set of every variable until `stop` is raised; returns whether any had not been expanded before."""
-        grew = False
+        grew, waiting, n_before = False, [], self.n_scored
         for v, parents in enumerate(sets):
             if self._is_stopped(stop):
                 break
-            grew |= parents is not None and self.expand(v, parents)
+            if parents is None or parents in self._libraries[v].expanded:
+                continue
+            grew = True
+            waiting.append(self._neighbours(v, parents))
+            if self.n_scored - n_before >= _FAMILIES_TOGETHER:
+                self._enter_neighbours(waiting)
+                waiting, n_before = [], self.n_scored
+        self._enter_neighbours(waiting)
         return grew
 
     def expand_best(self, stop: NDArray[np.uint8]) -> None:

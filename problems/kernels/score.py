@@ -1140,14 +1140,23 @@ def score_families(
     offsets: NDArray[np.int64],
     views: NDArray[np.int64],
     scores: NDArray[np.float64],
-) -> None:
+    first: int = 0,
+    step: int = 1,
+    ends_at_curves: bool = False,
+) -> int:
     """Fill `scores` (n_families,) for families in compressed rows: ``views[offsets[f]:offsets[f + 1]]``, child last.
 
-    With empty `writable` tables (capacity 0) every family is counted, and nothing is cached.
+    These are the families from `first` on at some `step`. With empty `writable` tables (capacity 0) every family is
+    counted, and nothing is cached. Returns the number of the family where it ends: `ends_at_curves` is after the first
+    one that neither cache had by curves.
     """
-    for f in range(scores.shape[0]):
+    n_known = writable.curves.used[0]
+    for f in range(first, scores.shape[0], step):
         family = views[offsets[f] : offsets[f + 1]]
         if writable.families.keys.shape[0] == 0:
             scores[f] = best_score(rows, rule, scratch, family, family.shape[0])
         else:
             scores[f] = cached_family_score(rows, rule, scratch, shared, writable, family, family.shape[0])
+        if ends_at_curves and writable.curves.used[0] > n_known:
+            return f + 1
+    return scores.shape[0]

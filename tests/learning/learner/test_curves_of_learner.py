@@ -142,9 +142,20 @@ def test_bins_show_curves_next_to_a_discrete_child() -> None:
     assert float(np.abs(at_zero - at_two).sum()) > 1
 
 
-def test_threads_and_repetitions_give_the_same_network(fitted: BayesNetLearner) -> None:
-    again = learned(sums(), n_jobs=2)
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_and_repetitions_give_the_same_network(fitted: BayesNetLearner, n_jobs: int) -> None:
+    again = learned(sums(), n_jobs=n_jobs)
+    # other ways may lead to the same network
+    found, expected = ([(h.n_eval, h.objective) for h in one.history_] for one in (again, fitted))
+    assert found == expected
     assert again.network_.to_json() == fitted.network_.to_json()
+
+
+def test_conditionals_of_many_rows_are_the_same_in_threads() -> None:
+    # with fewer rows one thread fits them
+    frame = sums(4_500)[["a", "total", "child"]]
+    alone, together = (learned(frame, max_evaluations=500, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert alone.network_.to_json() == together.network_.to_json()
 
 
 @pytest.mark.sample(1)

@@ -14,7 +14,7 @@ from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem
 from pricing_examples import curved_column, curves_scorer
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnWarning, read_table
-from gomea_bn.problems import ParentLibraries, ScoredVariable, parents
+from gomea_bn.problems import ParentLibraries, ScoredFamily, ScoredVariable, parents
 from gomea_bn.problems.parents import (
     OrderStarts,
     Parents,
@@ -133,7 +133,7 @@ def test_library_has_the_neighbours_that_gain_and_all_smaller_sets():
     assert known[1, 3] == 1
     assert known[1,] == 0
     larger = [tuple(sorted((1, 3, p))) for p in (2, 4)]
-    scores = [libraries._scores(0, np.array([s]))[0] for s in [(1, 3), *larger]]
+    scores = problem.scorer.score([ScoredFamily((0, 0), tuple((p, 0) for p in s)) for s in [(1, 3), *larger]])
     assert [s in known for s in larger] == [score > scores[0] for score in scores[1:]]
 
 

@@ -1,5 +1,6 @@
 """Sums of smooth curves: the score against multivariate t distributions, the basis, ties, and limits."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, permutations
 from math import comb, log
@@ -38,7 +39,7 @@ from gomea_bn.problems.curve_parts import cell_data, no_tails
 from gomea_bn.problems.curves import family_curve_data
 from gomea_bn.problems.kernels.curves import LINES, SMOOTH, UNITS, CurveData
 from gomea_bn.problems.splines import spline_design
-from gomea_bn.runtime import spare_threads
+from gomea_bn.runtime import in_spare_threads, spare_threads
 
 Values = NDArray[np.float64]
 METHOD = scoring_method("density-bd")
@@ -232,17 +233,17 @@ def test_tables_that_beat_curves_by_any_amount_are_found(equivalent: bool) -> No
     assert (~is_best).sum() > 8
 
 
+def families_of_four() -> list[ScoredFamily]:
+    """Return families of four variables whose parents stand in all orders."""
+    sets = [(child, order) for child in range(4) for n in range(4) for order in permutations(range(4), n)]
+    return [family(child, *parents) for child, parents in sets if child not in parents]
+
+
 @pytest.mark.parametrize("n_families", [0, 1, 2, 3, 20])
 @pytest.mark.parametrize("use_cache", [False, True])
 def test_threads_share_the_families_of_a_call(n_families: int, use_cache: bool) -> None:
-    sets = [
-        family(child, *parents)
-        for child in range(4)
-        for n in range(4)
-        for parents in permutations(range(4), n)
-    ]
-    chosen = [one for one in sets if one.child not in one.parents][-n_families:] if n_families else []
-    alone, together = curves_scorer(some_variables()), curves_scorer(some_variables())
+    chosen = families_of_four()[-n_families:] if n_families else []
+    alone, together = (curves_scorer(some_variables(500)) for _ in range(2))
     expected = alone.score(chosen, use_cache=False)
     with spare_threads(3):
         for _ in range(2):
@@ -250,6 +251,25 @@ def test_threads_share_the_families_of_a_call(n_families: int, use_cache: bool) 
     # what one thread has scored is known to all
     n_distinct = len({(one.child, frozenset(one.parents)) for one in chosen})
     assert together.caches.shared.used[0] >= n_distinct * use_cache
+
+
+def test_families_that_are_known_or_few_are_scored_by_the_calling_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = []
+
+    def note(function: Callable[[int], int], parts: range) -> list[int]:
+        shared.append(len(parts))
+        return in_spare_threads(function, parts)
+
+    monkeypatch.setattr("gomea_bn.problems.family_scorer.in_spare_threads", note)
+    chosen, scorer = families_of_four(), curves_scorer(some_variables(500))
+    with spare_threads(3):
+        # three threads, two parts each
+        for some, n_parts in ((chosen[:10], 0), (chosen, 6), (chosen, 0)):
+            scores = scorer.score(some)
+            assert shared.pop() == n_parts
+    np.testing.assert_array_equal(scores, scorer.score(chosen, use_cache=False))
 
 
 def test_policies_of_parents_have_no_influence_on_curves() -> None:
