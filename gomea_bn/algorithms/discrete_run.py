@@ -239,7 +239,7 @@ class DiscretePopulation:
     generators: list[np.random.Generator]
     generations: int = 0
     active: bool = True
-    # duration of the latest generation, or an estimate
+    # duration of the latest generation; the first one, which is long, is not run in the calling thread
     seconds: float = field(default=np.inf)
     mean: tuple[float, float] = (np.inf, np.inf)
     n_clusters: int = 1
@@ -375,8 +375,6 @@ class DiscreteRun(MultiStartRun):
         parents[:n_given] = self.initial[:n_given]
         generators = [np.random.default_rng(seed) for seed in seeds[1:]]
         population = self._new_population(new_population(self.problem, parents), sampler, generators)
-        if self.populations:
-            population.seconds = self.scheme.growth * self.populations[-1].seconds
         self.populations.append(population)
         self._initialise(population, 1 + climb_cost(self.problem, self.climbs))
         self._refine(population)
