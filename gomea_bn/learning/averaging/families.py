@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log, prod
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -88,6 +88,9 @@ from gomea_bn.runtime.kernel_progress import search_clock
 from gomea_bn.runtime.phases import begin_part
 from gomea_bn.runtime.threads import in_spare_threads, one_blas_thread
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 N_COPIES = 20
 # scales that lines are tried on; transformed ones follow
 _ON_SHAPES, _IN_UNITS = 0, 1
@@ -99,6 +102,8 @@ _CUT_COST = 0.25
 _N_COMPLETIONS = 3
 ROWS_OF_LINES = 20_000
 """Rows of a longer table that lines and shown tables are learned from."""
+# rows from which threads that work at the same time pay for conditionals
+_ROWS_WORTH_THREADS = 4_000
 # most cells of a drawn table per row of data, unless the network's own table has more
 _CELLS_PER_ROW = 8
 # density of a left-out row that fewer sets of cuts may cost, in nats, and numbers of sets
@@ -415,6 +420,16 @@ class Averaging:
         self._longest_mixture = 0.0
         self._target = recorded_target(network)
 
+    def of_each(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Return what a function returns for every item, of many rows from spare threads.
+
+        NumPy gives the lock of the interpreter away in every operation on some hundred values, and waking a thread that
+        waits for it takes longer than the operation.
+        """
+        if self.table.n_rows < _ROWS_WORTH_THREADS:
+            return list(map(function, items))
+        return in_spare_threads(function, items)
+
     def network_of(
         self,
         tables: Mapping[str, Member],
@@ -471,7 +486,7 @@ class Averaging:
                 one_done()
                 return found
 
-            members = in_spare_threads(members_of, order)
+            members = self.of_each(members_of, order)
             plain = dict(zip(order, members, strict=True))
             # odds take about as long as effects, of fewer columns
             of_odds = _SHARE_OF_ODDS * (search_clock() - began) if may_have_odds else 0.0
@@ -613,7 +628,7 @@ class Averaging:
             return near, _intervals_of_cuts(posterior, len(cuts), support)
 
         names, columns = self.network.names, list(self.session.network_cuts)
-        of_columns = dict(zip(columns, in_spare_threads(sureness, columns), strict=True))
+        of_columns = dict(zip(columns, map(sureness, columns), strict=True))
         return {names[v]: p for v, (p, _) in of_columns.items()}, {
             names[v]: intervals for v, (_, intervals) in of_columns.items()
         }
@@ -644,7 +659,7 @@ class Averaging:
         """Return the tables of every column over sets of cuts, with the log density of every row left out of them."""
         names, parents = self.network.names, self.session.graph.parents
         coded = [self.session.coded(cuts) for cuts in sets]
-        members = in_spare_threads(lambda v: self.tables_of(v, parents[v], sets, coded), range(len(names)))
+        members = [self.tables_of(v, parents[v], sets, coded) for v in range(len(names))]
         return dict(zip(names, members, strict=True))
 
     def tables_of(

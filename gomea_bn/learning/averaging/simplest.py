@@ -17,7 +17,6 @@ from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import FAMILY_SCORES, parents_by_gain
 from gomea_bn.runtime.fit_clock import EDGES, NO_LIMIT, FitClock
-from gomea_bn.runtime.threads import in_spare_threads
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
 _N_SETS = 3
@@ -139,7 +138,7 @@ class _Path:
             gone = [p for (p, c), _ in self.removed if c == child]
             parent = waiting[v].pop()[0]
             judged = [[*gone, parent]] if v in present else [gone, [*gone, parent]]
-            *of_present, density = in_spare_threads(partial(self._density, v), judged)
+            *of_present, density = self.averaging.of_each(partial(self._density, v), judged)
             present.update((v, of_gone) for of_gone in of_present)
             # without smoothing, rows may be impossible with the edge, without it, or both
             is_equal = present[v] == density
