@@ -2,7 +2,7 @@
 
 `scale-screening` prints for every search the seconds to its best network and in all, and the score above the generating
 network. Peers get the same seconds: hill climbing of pyAgrum and pybnesian and tabu search end with their best network,
-others end without one. `scale-threads` prints what several threads gain at equal evaluations. `scale-learn` and
+others end without one. `scale-threads` prints what 1, 2, 4 ... threads gain at equal evaluations. `scale-learn` and
 `scale-screening` need the extra "peers".
 """
 
@@ -191,36 +191,51 @@ def our_result(
     return f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, "")
 
 
+SEARCHES: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "learn": (BayesNetLearner, {}),
+    "learn-bins": (BayesNetLearner, {"curves": "none", "density": "bins"}),
+    "front": (ParetoBayesNetLearner, {}),
+    "front-expert": (
+        ParetoBayesNetLearner,
+        {"expert": ExpertNetwork.from_edges([("c0", "c1"), ("c1", "c2")])},
+    ),
+}
+"""Searches of `scale-threads` by name: a learner and its options."""
+
+
+def numbers_of_threads(n_cores: int) -> tuple[int, ...]:
+    """Return 1, 2, 4 ... threads for as many cores as there are."""
+    return tuple(2**k for k in range(n_cores.bit_length()))
+
+
 def threads(options: Options) -> Sheet:
-    """Return the seconds of searches of the same evaluations with one thread and with all of them, in turn.
+    """Return the seconds of searches of the same evaluations with several numbers of threads, in turn.
 
     Every fourth column of a random graph of lines and waves is discrete. The result must be the same.
     """
     frame = _lines_and_waves(options.rows, options.variables)
-    expert = ExpertNetwork.from_edges([("c0", "c1"), ("c1", "c2")])
     common: dict[str, Any] = {"max_seconds": None, "patience": None, "random_state": 1}
-    searches: dict[str, tuple[type[Any], dict[str, Any]]] = {
-        "learn": (BayesNetLearner, {}),
-        "learn, bins alone": (BayesNetLearner, {"curves": "none", "density": "bins"}),
-        "front": (ParetoBayesNetLearner, {}),
-        "front with an expert": (ParetoBayesNetLearner, {"expert": expert}),
-    }
     rows: list[tuple[object, ...]] = []
-    for name, (kind, given) in searches.items():
-        seconds: dict[int, list[float]] = {1: [], options.jobs: []}
+    for name in options.searches:
+        kind, given = SEARCHES[name]
+        seconds: dict[int, list[tuple[float, float]]] = {n_jobs: [] for n_jobs in options.jobs}
         results = set()
         for turn in range(options.repeats + 1):
             for n_jobs, of_jobs in seconds.items():
                 learner = kind(**common, **given, n_jobs=n_jobs, max_evaluations=options.evaluations)
+                began = process_time()
                 _, in_all = timed(learner.fit, frame)
                 # the first one makes the process warm
-                of_jobs += [in_all] if turn else []
+                of_jobs += [(in_all, process_time() - began)] if turn else []
                 results.add(learner.score_ if kind is BayesNetLearner else learner.front_.run_hash)
-        alone, together = (float(np.median(of_jobs)) for of_jobs in seconds.values())
         is_same = "same" if len(results) == 1 else "DIFFERENT"
-        rows.append((name, f"{alone:.2f}", f"{together:.2f}", f"{alone / together:.2f}", is_same))
+        medians = {n_jobs: np.median(of_jobs, axis=0).tolist() for n_jobs, of_jobs in seconds.items()}
+        first, _ = medians[options.jobs[0]]
+        for n_jobs, (wall, processor) in medians.items():
+            numbers = (f"{wall:.2f}", f"{processor:.2f}", f"{first / wall:.2f}")
+            rows.append((name, n_jobs, *numbers, is_same))
     size = f"{options.rows:,} rows, {options.variables} columns, {options.evaluations:,} evaluations"
-    columns = ("", "s, one thread", f"s, {options.jobs} threads", "speed-up", "result")
+    columns = ("", "threads", "s", "s of processors", "speed-up", "result")
     return sheet(f"{size}, medians of {options.repeats}", columns, rows)
 
 
@@ -342,16 +357,22 @@ EXPERIMENTS = (
     ),
     tabulated(
         "scale-threads",
-        "Seconds of searches with one thread and with several, at equal evaluations",
+        "Seconds of searches with 1, 2, 4 ... threads, at equal evaluations",
         "ParetoBayesNetLearner and BayesNetLearner.",
         threads,
         {
-            "jobs": Option(os.cpu_count() or 1, "Number of threads.", least=1),
+            "jobs": Option(
+                numbers_of_threads(os.cpu_count() or 1),
+                "Numbers of threads, which the first is compared with.",
+                least=1,
+            ),
             "rows": Option(2_000, "Number of rows.", least=1),
             "variables": Option(12, "Number of columns.", least=3),
             "evaluations": Option(60_000, "Evaluations of a search.", least=1),
             "repeats": Option(3, "Number of timed searches.", least=1),
+            "searches": Option(tuple(SEARCHES), "Searches.", choices=tuple(SEARCHES)),
         },
+        split=("searches",),
         prepare=compile_front_kernels,
     ),
     tabulated(
