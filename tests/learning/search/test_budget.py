@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import GOMEA
 from gomea_bn.learning.search import SearchRounds, SearchSettings
-from gomea_bn.runtime import HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime import FrontHistoryEntry, HistoryEntry, Limits, Progress, Result
 
 
 def test_shares_are_of_what_is_left() -> None:
@@ -123,3 +123,11 @@ def test_improvements_of_rounds_follow_each_other() -> None:
         entries = [HistoryEntry(0.0, 10 * k + 10, objective, 4) for k, objective in enumerate(objectives)]
         rounds.run(searched(replace(of_round(100, 2.0), history=entries), None, []), "round", limits)
     assert [(entry.n_eval, entry.objective) for entry in rounds.history] == [(10, 5.0), (20, 3.0), (120, 2.0)]
+
+
+def test_fronts_have_no_improvements_of_one_objective() -> None:
+    limits = Limits(100.0, 1000, 40)
+    rounds = SearchRounds(SearchSettings(GOMEA(), limits, 5, n_threads=1, callback=lambda _: None))
+    front = replace(of_round(100, 2.0), history=[FrontHistoryEntry(0.0, 10, 3, (1.0, 2.0), 4)])
+    assert rounds.run(searched(front, None, []), "front", limits) is front
+    assert rounds.history == []
