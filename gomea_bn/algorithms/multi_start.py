@@ -523,11 +523,8 @@ class MultiStartRun(ABC):
 
     def _check_limits(self) -> None:
         limits = self.limits
-        self.stop.check_deadline()
-        if self.n_eval >= limits.evaluations:
-            self.stop.raise_for("max_evaluations")
-        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
-            self.stop.raise_for("max_generations")
+        if met := limits.met(self.stop.seconds, self.n_eval, self.n_generations):
+            self.stop.raise_for(met)
         if limits.target is not None and self._target_met(limits.target):
             self.stop.raise_for("target")
         if limits.least_gain is not None and self._gained_less(limits.least_gain):

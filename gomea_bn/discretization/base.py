@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -30,6 +30,7 @@ from gomea_bn.problems.cuts.blanket import (
     coded_bins,
     coded_columns,
 )
+from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
@@ -66,6 +67,7 @@ class DiscretizationTask:
     target: NDArray[np.int32] | None
     stop: StopFlag
     workers: Workers
+    _sorted: dict[int, CutColumn] = field(default_factory=dict, repr=False)
 
     @property
     def expired(self) -> bool:
@@ -95,6 +97,12 @@ class DiscretizationTask:
         """
         relatives = (self.graph if graph is None else graph).blanket
         return DueColumns(order, relatives, max_passes, is_over=lambda: self.expired, **how)
+
+    def sorted_column(self, v: int) -> CutColumn:
+        """Return a column sorted once, for all graphs: its values, or the codes of its levels."""
+        if v not in self._sorted:
+            self._sorted[v] = CutColumn.of_values(np.asarray(self.table.columns[v].values, np.float64))
+        return self._sorted[v]
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return all columns as codes under the cuts of the continuous ones."""

@@ -34,7 +34,7 @@ from gomea_bn.parameters import (
     option,
     stated,
 )
-from gomea_bn.problems.cuts.blanket import CodedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_columns
 from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredFamily
@@ -82,7 +82,7 @@ class _StructureLearner(Parameters):
                     raise refuse(column.name, "is continuous")
         else:
             columns = _discrete_columns(source, learner)
-        coded = [CodedColumn(column.values, len(column.levels or ())) for column in columns]
+        coded = coded_columns(columns, {})
         for column, of_column in zip(columns, coded):
             if of_column.cardinality > self.max_levels:
                 n_levels = of_column.cardinality

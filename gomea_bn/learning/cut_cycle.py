@@ -62,7 +62,6 @@ class RefinementSession:
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
             )
         self.table = table
-        self._sorted: dict[int, CutColumn] = {}
         options = recorded_options(network.metadata)
         options |= {} if penalty is None else {"penalty": penalty}
         options |= {} if prior is None else {"prior": prior}
@@ -94,20 +93,19 @@ class RefinementSession:
         self.fixed = fixed_columns(network)
         movable = set(names) - set(self.fixed) if chosen is None else set(chosen)
         self.movable = [v for v in self.network_cuts if names[v] in movable]
+        self._variables = [
+            ScoredVariable.of(column, shape=self.shapes.get(v)) for v, column in enumerate(table.columns)
+        ]
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
         return [
-            ScoredVariable(column.name, column.values, len(column.levels), is_ordered=column.has_order)
-            if column.levels is not None
-            else ScoredVariable(
-                column.name,
-                column.values,
-                0,
-                (Policy(cuts[v], v in self.movable or column.name not in self.fixed),),
-                self.shapes.get(v),
+            variable
+            if variable.n_levels
+            else variable.with_policies(
+                [Policy(cuts[v], v in self.movable or variable.name not in self.fixed)]
             )
-            for v, column in enumerate(self.table.columns)
+            for v, variable in enumerate(self._variables)
         ]
 
     def score(self, cuts: Cuts) -> float:
@@ -123,9 +121,7 @@ class RefinementSession:
 
     def sorted_column(self, v: int) -> CutColumn:
         """Return a continuous column, sorted once."""
-        if v not in self._sorted:
-            self._sorted[v] = CutColumn.of_values(self.table.columns[v].values)
-        return self._sorted[v]
+        return self._variables[v].ranks
 
     def cut_problem(self, v: int, around: Neighbourhood) -> CutProblem:
         """Return the problem of the cuts of a column, given the bins of its Markov blanket."""

@@ -329,9 +329,7 @@ def scored_variables(
                     f"{len(column.levels)}.",
                     ["merge rare levels", Setting("drop", column.name)],
                 )
-            variables.append(
-                ScoredVariable(column.name, column.values, len(column.levels), is_ordered=column.has_order)
-            )
+            variables.append(ScoredVariable.of(column))
             continue
         low, high = extremes(column.observed)
         if not np.isfinite(high - low):
@@ -341,7 +339,7 @@ def scored_variables(
             )
         if column.name in fixed:
             policy = fixed_policy(column.name, column.observed, fixed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
+            variables.append(ScoredVariable.of(column, (policy,), shape))
         else:
             is_priced = options.discretizer == OPTIMAL
             most = options.max_bins
@@ -352,7 +350,7 @@ def scored_variables(
                 policies = _within_limits(policies, column.observed, (low, high), options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
+            variables.append(ScoredVariable.of(column, policies, shape))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     # the search joins constant columns to no others

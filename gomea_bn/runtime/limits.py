@@ -97,14 +97,16 @@ class Limits:
         """Return the limit of evaluations, infinity if there is none."""
         return inf if self.max_evaluations is None else self.max_evaluations
 
-    def are_met(self, seconds: float, evaluations: int = 0, generations: int = 0) -> bool:
-        """Return whether one of the limits on what was spent is met."""
-        counts = (
-            (self.max_seconds, seconds),
-            (self.max_evaluations, evaluations),
-            (self.max_generations, generations),
+    def met(self, seconds: float, evaluations: int = 0, generations: int = 0) -> str:
+        """Return the name of the first limit on what was spent that is met, empty if there is none."""
+        counts = {
+            "max_seconds": (self.max_seconds, seconds),
+            "max_evaluations": (self.max_evaluations, evaluations),
+            "max_generations": (self.max_generations, generations),
+        }
+        return next(
+            (name for name, (limit, spent) in counts.items() if limit is not None and spent >= limit), ""
         )
-        return any(limit is not None and spent >= limit for limit, spent in counts)
 
     def after(
         self,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.blanket import joint_codes as joint_codes
     from gomea_bn.problems.cuts.cut_column import CutColumn as CutColumn
     from gomea_bn.problems.cuts.cut_posterior import CutPosterior as CutPosterior
-    from gomea_bn.problems.cuts.cut_posterior import PricedIntervals as PricedIntervals
     from gomea_bn.problems.cuts.interval_dp import CutLimits as CutLimits
     from gomea_bn.problems.cuts.interval_dp import CutProblem as CutProblem
     from gomea_bn.problems.cuts.interval_dp import IntervalScore as IntervalScore

@@ -105,13 +105,17 @@ def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> 
     return CodedColumn(codes, len(cut_points) + 1, bool((codes < 0).any()))
 
 
+def coded_column(column: Column, cuts: NDArray[np.float64] | None) -> CodedColumn:
+    """Return a column of a table as codes under its cuts; without cuts its levels, which cuts of codes group."""
+    if cuts is not None:
+        return coded_bins(np.asarray(column.values, np.float64), cuts)
+    return CodedColumn(column.values, len(column.levels or ()), column.n_missing > 0, is_level=True)
+
+
 def coded_columns(columns: Iterable[Column], cuts: Cuts) -> list[CodedColumn]:
     """Return the columns of a table as codes under the cuts of the continuous ones."""
     return [
-        CodedColumn(column.values, len(column.levels), column.n_missing > 0, is_level=True)
-        if column.levels is not None
-        else coded_bins(column.values, cuts[v])
-        for v, column in enumerate(columns)
+        coded_column(column, cuts[v] if column.is_continuous else None) for v, column in enumerate(columns)
     ]
 
 

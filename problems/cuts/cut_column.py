@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MANY_ROWS
+from gomea_bn.data.columns import MANY_ROWS, Column
 from gomea_bn.data.kernels import MISSING
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import Policy, midpoint
@@ -209,17 +209,29 @@ class ScoredVariable:
     shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
     is_ordered: bool = False  # whether the levels of a discrete column are in their order
     are_bins: bool = False  # whether the levels are bins of a continuous column
+    # the same column with another library, which sorts both
+    first: ScoredVariable | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, column: Column, policies: Iterable[Policy] = (), shape: ColumnShape | None = None
+    ) -> ScoredVariable:
+        """Return a column of a table; library and shape are those of a continuous one."""
+        levels = column.levels or ()
+        return cls(
+            column.name, column.values, len(levels), tuple(policies), shape, is_ordered=column.has_order
+        )
 
     @cached_property
     def ranks(self) -> CutColumn:
         """A continuous column sorted once."""
+        if self.first is not None:
+            return self.first.ranks
         return CutColumn.of_values(np.asarray(self.values, np.float64))
 
     def with_policies(self, policies: Iterable[Policy]) -> ScoredVariable:
         """Return a continuous column with another library; both are sorted once."""
-        other = replace(self, policies=tuple(policies))
-        vars(other)["ranks"] = self.ranks
-        return other
+        return replace(self, policies=tuple(policies), first=self.first or self)
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:

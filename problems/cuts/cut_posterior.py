@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from math import inf, log
 
 import numpy as np
@@ -19,20 +20,25 @@ MOST_DRAWN_BINS = 15
 _LEAST_SUM = 1e-250
 
 
-class PricedIntervals:
-    """What the intervals between candidate cuts of a column gain, in nats.
+class CutPosterior:
+    """The posterior distribution of the cut points of one column among candidate cuts.
+
+    A set of k - 1 cuts has a probability in proportion to exp(power * (score of the cuts without their costs) -
+    cut_cost * ln m * (k - 1)), where m is the number of mid-points between neighbouring values. All sums run over the
+    sets of candidate cuts; they take O(k C^2) steps for C candidates by forward filtering (Scott, "Bayesian methods for
+    hidden Markov models", 2002, does the same for chains of states). By default `cut_cost` is that of the score, and
+    the power is 1; see `with_power`.
 
     The candidates are at most `n_cells` - 1 mid-points and the gaps of the cuts `incumbent`. Without a generator they
     are on a grid. A generator draws all mid-points with the same probability, which leaves the posterior of the cuts as
     it is when a chain replaces its cuts, the incumbent, by a draw among them. A cut in the incumbent is a candidate for
     sure, and one that is not with a probability of q, so that the pair of cuts and candidates has weights with a factor
-    1/q for every cut. `terms` contain it.
+    1/q for every cut. Bins that are not `shaped` are uniform inside. Under a centred prior the tables have the
+    concentrations that are best for the incumbent, so that sums over the intervals of other cuts are nearly their
+    scores.
 
-    `gains` are those of `CutProblem.interval_gains`. `terms` (n_layers,) are the part of the score that depends on the
-    number of bins alone, from one bin on, without the costs of cuts; -inf for a number that is not allowed. A cut costs
-    `cut_cost` times `log_gaps`, the ln of the number of all mid-points. Bins that are not `shaped` are uniform inside.
-    Under a centred prior the tables have the concentrations that are best for the incumbent, so that sums over the
-    intervals of other cuts are nearly their scores.
+    `bin_probabilities` (n_layers,) are those of every number of bins, from one bin on. `log_total` is ln of the sum
+    over all sets of cuts; if no set is within the limits, `GomeaBnError` is raised.
     """
 
     def __init__(
@@ -44,6 +50,7 @@ class PricedIntervals:
         incumbent: NDArray[np.float64] | None = None,
         n_cells: int = N_CELLS_OF_POSTERIOR,
         generator: np.random.Generator | None = None,
+        cut_cost: float | None = None,
     ) -> None:
         column = problem.column
         indices, share = np.arange(len(column.cuts)), 1.0
@@ -58,37 +65,29 @@ class PricedIntervals:
         self.candidates = column.cuts[indices]
         if incumbent is not None:
             problem.follow(column.gaps(incumbent))
-        self.gains = problem.interval_gains(indices, limits, shaped=shaped)
-        numbers = np.arange(1, min(limits.max_bins or MAX_CARDINALITY, len(self.gains) - 1) + 1)
-        self.log_gaps = log(max(len(column.cuts), 1))
-        self.cut_cost = problem.score.cut_cost
-        self.terms = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
-        self.terms += problem.constant_given() - log(share) * (numbers - 1)
+        # what intervals gain in nats, as of `CutProblem.interval_gains`
+        self._priced = problem.interval_gains(indices, limits, shaped=shaped)
+        numbers = np.arange(1, min(limits.max_bins or MAX_CARDINALITY, len(self._priced) - 1) + 1)
+        # the part of the score that depends on the number of bins alone, without the costs of cuts
+        self._layers = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
+        # a cut costs some times the ln of the number of all mid-points
+        self._log_gaps = log(max(len(column.cuts), 1))
+        self._layers += problem.constant_given() - log(share) * (numbers - 1)
         if problem.score.bayesian:
-            self.terms += self.cut_cost * self.log_gaps * (numbers - 1)
-        self.terms[: limits.min_bins - 1] = -inf
+            self._layers += problem.score.cut_cost * self._log_gaps * (numbers - 1)
+        self._layers[: limits.min_bins - 1] = -inf
+        self._sum(1.0, problem.score.cut_cost if cut_cost is None else cut_cost)
 
+    def with_power(self, power: float, cut_cost: float) -> CutPosterior:
+        """Return the distribution with another power and cost of cuts: below 1 it gives more varied cuts."""
+        other = copy(self)
+        other._sum(power, cut_cost)
+        return other
 
-class CutPosterior:
-    """The posterior distribution of the cut points of one column among candidate cuts.
-
-    A set of k - 1 cuts has a probability in proportion to exp(power * (score of the cuts without their costs) -
-    cut_cost * ln m * (k - 1)), where m is the number of mid-points between neighbouring values. All sums run over the
-    sets of candidate cuts; they take O(k C^2) steps for C candidates by forward filtering (Scott, "Bayesian methods for
-    hidden Markov models", 2002, does the same for chains of states). A power below 1 gives more varied cuts than the
-    posterior; by default `cut_cost` is that of the score.
-
-    `bin_probabilities` (n_layers,) are those of every number of bins, from one bin on. `log_total` is ln of the sum
-    over all sets of cuts; if no set is within the limits, `GomeaBnError` is raised.
-    """
-
-    def __init__(
-        self, intervals: PricedIntervals, *, power: float = 1.0, cut_cost: float | None = None
-    ) -> None:
-        self.candidates = intervals.candidates
-        self._gains = power * intervals.gains
-        cost = (intervals.cut_cost if cut_cost is None else cut_cost) * intervals.log_gaps
-        self._terms = power * intervals.terms - cost * np.arange(len(intervals.terms))
+    def _sum(self, power: float, cut_cost: float) -> None:
+        """Sum over the sets of candidate cuts."""
+        self._gains = power * self._priced
+        self._terms = power * self._layers - cut_cost * self._log_gaps * np.arange(len(self._layers))
         self._forward = self._filtered(self._gains, len(self._terms))
         totals = self._forward[1:, -1] + self._terms
         self.log_total = float(log_sum_exp(totals))

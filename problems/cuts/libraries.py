@@ -120,8 +120,9 @@ def first_cuts(
                 solved[v] = question
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
-            column = CutColumn.of_values(np.asarray(variables[v].values, np.float64))
-            proposed[v] = [_moved_by_rank(inner, sorted_column(v), column) for inner in proposed[v]]
+            proposed[v] = [
+                _moved_by_rank(inner, sorted_column(v), variables[v].ranks) for inner in proposed[v]
+            ]
     return proposed
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -211,6 +212,16 @@ def test_a_column_has_children_and_a_blanket_in_the_graph(frame):
     assert around.families[0].child is coded[2]
     assert around.families[0].spouses == (coded[1],)
     assert Recorder().fit(frame).task.graph.neighbourhood(0, coded) == Neighbourhood()
+
+
+def test_columns_are_sorted_once_for_all_graphs(frame):
+    task = Recorder().fit(frame).task
+    column = task.sorted_column(0)
+    assert column.ascending.tolist() == sorted(frame["a"])
+    other = replace(task, graph=ColumnGraph.of([("a", "c")], task.table.names))
+    assert other.sorted_column(0) is column
+    # the codes of levels
+    assert task.sorted_column(1).rows.tolist() == [10] * 4
 
 
 @pytest.mark.parametrize(

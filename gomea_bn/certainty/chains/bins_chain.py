@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, ParentSets, coded_bins
-from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.threads import StopFlag
@@ -121,16 +121,17 @@ class BinsModel:
         most = min(MOST_DRAWN_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
         if most < least:
             return None
-        intervals = PricedIntervals(
-            CutProblem.of_rows(self.session.sorted_column(v), around, self.interval_score, shape),
-            CutLimits(least, most),
-            shaped=shape is not None and shape.may_be_shaped,
-            incumbent=cuts,
-            generator=np.random.default_rng(seed),
-        )
+        problem = CutProblem.of_rows(self.session.sorted_column(v), around, self.interval_score, shape)
         try:
-            # all places of a cut together have the same prior probability as the column without that cut
-            return CutPosterior(intervals, cut_cost=1.0)
+            return CutPosterior(
+                problem,
+                CutLimits(least, most),
+                shaped=shape is not None and shape.may_be_shaped,
+                incumbent=cuts,
+                generator=np.random.default_rng(seed),
+                # all places of a cut together have the same prior probability as the column without that cut
+                cut_cost=1.0,
+            )
         except GomeaBnError:
             return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -34,7 +34,7 @@ from gomea_bn.problems.cuts.blanket import (
     Cuts,
     DueColumns,
     Neighbourhood,
-    coded_bins,
+    coded_column,
     joint_codes,
 )
 from gomea_bn.problems.cuts.cut_column import CutColumn
@@ -117,10 +117,7 @@ class BayesianDiscretizer(Discretizer):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         noun = "continuous column"
         order = order_of_columns(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
-        sorted_column = cache(lambda v: CutColumn.of_values(task.table.columns[v].values))
-        cuts, costs, passes = discretize_all(
-            task, self, starting_cuts(task, self.start), order, sorted_column
-        )
+        cuts, costs, passes = discretize_all(task, self, starting_cuts(task, self.start), order)
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(costs.items())}
         self.n_cycles_ = passes.n_passes
         if passes.changed_in_pass:
@@ -133,7 +130,6 @@ def discretize_all(
     options: BayesianDiscretizer | LDBN,
     start: Cuts,
     order: Sequence[int],
-    sorted_column: Callable[[int], CutColumn],
 ) -> tuple[Cuts, dict[int, float], DueColumns]:
     """Return the cuts after passes over the columns until none changes, each cut given all others' bins.
 
@@ -157,14 +153,14 @@ def discretize_all(
     # as the authors' code makes them
     passes = task.passes(visited, options.max_cycles, is_also_due=has_other_prior, to_unchanged=True)
     for v in passes:
-        problem = BayesianCuts(sorted_column(v), task.graph.neighbourhood(v, coded), largest[v])
+        problem = BayesianCuts(task.sorted_column(v), task.graph.neighbourhood(v, coded), largest[v])
         best, cost = problem.optimal(options.max_candidates, incumbent=cuts[v], task=task)
         if task.expired:
             break
         costs[v] = cost
         if not np.array_equal(best, cuts[v]):
             cuts[v] = best
-            coded[v] = coded_bins(task.table.columns[v].values, best)
+            coded[v] = coded_column(task.table.columns[v], best)
             passes.note_change(v)
     return cuts, costs, passes
 
@@ -425,7 +421,6 @@ class _CoupledSearch:
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._sorted_column = cache(lambda v: CutColumn.of_values(task.table.columns[v].values))
         self._start = starting_cuts(task)
 
     def along(self, order: Sequence[int]) -> tuple[float, list[tuple[int, ...]], Cuts]:
@@ -460,7 +455,7 @@ class _CoupledSearch:
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         order = [v for v in reversed(order) if v in task.movable]
         task = replace(task, graph=graph)
-        cuts, _, _ = discretize_all(task, self._options, self._start, order, self._sorted_column)
+        cuts, _, _ = discretize_all(task, self._options, self._start, order)
         return cuts
 
     def _scorer(self, cuts: Cuts) -> FamilyScorer:

@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
-from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_column, joint_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,15 +157,11 @@ def description_length(
             )
     variables, value_counts = [], {}
     for v, column in enumerate(table.columns):
-        if column.levels is None:
-            coded = coded_bins(column.values, network.cut_points[column.name])
-        elif column.name in groups:
+        cuts = network.cut_points.get(column.name)
+        if column.levels is not None and column.name in groups:
             cuts = group_cuts(column.name, column.levels, groups[column.name])
-            coded = coded_bins(column.values.astype(np.float64), cuts)
-        else:
-            variables.append(CodedColumn(column.values, len(column.levels)))
-            continue
-        value_counts[v] = np.unique(column.values, return_counts=True)[1]
-        variables.append(coded)
+        variables.append(coded_column(column, cuts))
+        if cuts is not None:
+            value_counts[v] = np.unique(column.values, return_counts=True)[1]
     graph = ColumnGraph.of(network, table.names)
     return total_length(variables, graph, Criterion(criterion, table.n_rows), value_counts)

@@ -47,7 +47,7 @@ from gomea_bn.problems.cuts.blanket import (
     CodedFamily,
     Cuts,
     Neighbourhood,
-    coded_bins,
+    coded_column,
 )
 from gomea_bn.problems.cuts.cut_column import CutColumn
 from gomea_bn.problems.cuts.interval_counts import PricedCuts
@@ -73,7 +73,6 @@ class MDLColumns:
         self.task = task
         self.grouped = frozenset(grouped)
         self.movable = frozenset(task.movable) | self.grouped
-        self.sorted_column = cache(lambda v: CutColumn.of_values(self.values(v)))
         self._value_counts: dict[int, NDArray[np.int64]] = {}
         self.n_columns = len(task.table.columns) + (task.target is not None)
 
@@ -98,14 +97,11 @@ class MDLColumns:
 
     def coded(self, v: int, cuts: Cuts) -> CodedColumn:
         """Return a column's codes under the cuts."""
-        if self.is_cut(v):
-            return coded_bins(self.values(v), cuts[v])
         if v == len(self.task.table.columns):
             target = self.task.target
             assert target is not None
             return CodedColumn(target, int(target.max()) + 1)
-        column = self.task.table.columns[v]
-        return CodedColumn(column.values, len(column.levels or ()))
+        return coded_column(self.task.table.columns[v], cuts[v] if self.is_cut(v) else None)
 
     def total_length(self, cuts: Cuts, graph: ColumnGraph, criterion: Criterion) -> DescriptionLength:
         """Return the description length of all columns under the cuts and a graph."""
@@ -184,7 +180,7 @@ class MDLCycle:
 
         def search() -> tuple[float, PricedCuts | None]:
             problem = ThresholdProblem(
-                self.columns.sorted_column(v),
+                task.sorted_column(v),
                 graph.neighbourhood(v, coded),
                 self.criterion,
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
@@ -418,7 +414,7 @@ def graph_with_classes(task: DiscretizationTask, columns: MDLColumns) -> ColumnG
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     """Return first cuts of the grouped columns: `n_groups` groups of equal frequency, or every level by itself."""
     return {
-        v: columns.sorted_column(v).cuts
+        v: columns.task.sorted_column(v).cuts
         if n_groups is None
         else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped

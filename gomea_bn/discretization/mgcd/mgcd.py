@@ -29,7 +29,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Flag, Number, WholeNumber, option, with_known_names
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_column, joint_codes
 from gomea_bn.problems.cuts.cut_column import CutColumn, ScoredVariable
 from gomea_bn.problems.cuts.interval_counts import NO_STOP
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
@@ -242,7 +242,7 @@ class MGCDColumns:
         self._options = options
         self.n_cycles = 0
         self.converged = True
-        self._cells = cache(lambda v: ColumnCells(CutColumn.of_values(task.table.columns[v].values)))
+        self._cells = cache(lambda v: ColumnCells(task.sorted_column(v)))
         self._seed = np.random.SeedSequence(options.random_state).entropy
         self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
         self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
@@ -277,9 +277,7 @@ class MGCDColumns:
         table = self.task.table
         method = scoring_method("density-bic")
         variables = [
-            ScoredVariable(c.name, c.values, 0, (Policy(cuts[v]),))
-            if c.levels is None
-            else ScoredVariable(c.name, c.values, len(c.levels))
+            ScoredVariable.of(c, (Policy(cuts[v]),) if c.is_continuous else ())
             for v, c in enumerate(table.columns)
         ]
         return FamilyScorer(variables, method, score_rule(method, table.n_rows))
@@ -288,9 +286,9 @@ class MGCDColumns:
         """Return all columns as codes; a column whose rows stay in their bins is the same object as before."""
         for v, column in enumerate(self.task.table.columns):
             if column.levels is not None:
-                self._coded.setdefault(v, (np.empty(0), CodedColumn(column.values, len(column.levels))))
+                self._coded.setdefault(v, (np.empty(0), coded_column(column, None)))
             elif v not in self._coded or self._coded[v][0] is not cuts[v]:
-                new = coded_bins(column.values, cuts[v])
+                new = coded_column(column, cuts[v])
                 if v in self._coded and np.array_equal(new.codes, self._coded[v][1].codes):
                     new = self._coded[v][1]
                 self._coded[v] = cuts[v], new

@@ -66,7 +66,7 @@ from gomea_bn.problems.curve_models import CurveModel, beats_table, best_curve_m
 from gomea_bn.problems.curves import CurveSizes, sizes_and_functions
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.cut_column import ScoredVariable
-from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import MOST_DRAWN_BINS, CutPosterior
 from gomea_bn.problems.cuts.interval_dp import CutLimits, log_sum_exp
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
@@ -416,7 +416,7 @@ class Averaging:
         )
         self.coded = self.session.coded(self.session.network_cuts)
         self._columns = Columns({column.name: column.values for column in table.columns})
-        self._priced: dict[int, PricedIntervals] = {}
+        self._posteriors: dict[int, CutPosterior] = {}
         self._longest_mixture = 0.0
         self._target = recorded_target(network)
 
@@ -605,8 +605,7 @@ class Averaging:
 
         def posterior(v: int) -> CutPosterior:
             is_shaped = self.network.names[v] in self.network.shapes
-            power, cut_cost = (_POWER, _CUT_COST) if is_shaped else (1.0, None)
-            return CutPosterior(self._intervals(v), power=power, cut_cost=cut_cost)
+            return self._posterior(v).with_power(_POWER, _CUT_COST) if is_shaped else self._posterior(v)
 
         movable = [v for v in self.session.network_cuts if v in self.session.movable]
         # the generator draws for one variable after another
@@ -622,7 +621,7 @@ class Averaging:
             cuts = self.session.network_cuts[v]
             if v not in self.session.movable:
                 return np.ones(len(cuts)), np.column_stack([cuts, cuts])
-            posterior, support = CutPosterior(self._intervals(v)), self.network.support[names[v]]
+            posterior, support = self._posterior(v), self.network.support[names[v]]
             ends = zip(*around_cuts(cuts, support), strict=True)
             near = np.array([posterior.probability_between(low, high) for low, high in ends])
             return near, _intervals_of_cuts(posterior, len(cuts), support)
@@ -633,10 +632,10 @@ class Averaging:
             names[v]: intervals for v, (_, intervals) in of_columns.items()
         }
 
-    def _intervals(self, v: int) -> PricedIntervals:
-        """Return the priced intervals of a variable given the network's bins of all others, computed once."""
-        if v in self._priced:
-            return self._priced[v]
+    def _posterior(self, v: int) -> CutPosterior:
+        """Return the posterior of a variable's cuts given the network's bins of all others, computed once."""
+        if v in self._posteriors:
+            return self._posteriors[v]
         name, n_bins = self.network.names[v], len(self.session.network_cuts[v]) + 1
         shape, shaped = self.session.shapes.get(v), name in self.network.shapes
         if shape is not None:
@@ -647,13 +646,13 @@ class Averaging:
         # tables stay small although the cuts of several members grow together
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
         limits = CutLimits(1, max(n_bins, min(MOST_DRAWN_BINS, affordable)))
-        self._priced[v] = PricedIntervals(
+        self._posteriors[v] = CutPosterior(
             self.session.cut_problem(v, around),
             limits,
             shaped=shaped,
             incumbent=self.session.network_cuts[v],
         )
-        return self._priced[v]
+        return self._posteriors[v]
 
     def tables(self, sets: Sequence[Cuts]) -> dict[str, Member]:
         """Return the tables of every column over sets of cuts, with the log density of every row left out of them."""

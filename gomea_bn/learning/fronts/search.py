@@ -36,7 +36,7 @@ from gomea_bn.learning.parameters import FORMER_PATIENCE, FrontParameters
 from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
-from gomea_bn.learning.search.staged_search import genotype_of
+from gomea_bn.learning.search.staged_search import GraphAndCuts, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
@@ -577,20 +577,16 @@ def searched_front(
     if single is not None:
         rounds.add(single.result)
         # its cuts enter the libraries of the front
-        genotype = genotype_of(problem, single.edges, dict(single.cuts))
+        genotype = genotype_of(problem, GraphAndCuts(single.edges, dict(single.cuts)))
         # the first population has the single network, and is a front
         left = Limits(max_generations=1) if single.was_stopped else rounds.limits()
-    of_front = rounds.next("front", left)
-    result = (learner.algorithm or MOGOMEA()).run(
-        problem,
-        of_front.limits,
-        random_state=of_front.seed,
-        n_jobs=of_front.n_threads,
-        callback=of_front.callback,
+    search = partial(
+        SearchSettings.run,
+        problem=problem,
         initial=None if genotype is None else genotype[None],
-        checkpoint=of_front.section,
+        algorithm=learner.algorithm or MOGOMEA(),
     )
-    rounds.add(result)
+    result = rounds.run(search, "front", left)
     if single is not None and genotype is not None:
         result, position = with_single(problem, result, single, genotype)
     return SearchedFront(problem, completed, single, position, rounds.total(result), logits, clock.cut_short)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import log
 from typing import Any
 
@@ -25,14 +26,13 @@ from gomea_bn.learning.search.shown_cuts import (
     learned_shapes,
     with_shown_cuts,
 )
-from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.learning.search.staged_search import GraphAndCuts, searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.answers import log_density
 from gomea_bn.network.inference.cell_engine import OF_ROWS, CellEngine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.inference.engine import Engine, engine_for
-from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.cut_column import ScoredVariable
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer
@@ -104,17 +104,14 @@ def _on_completed_rows(problem: StructureProblem, table: Table, rounds: SearchRo
         limits = replace(
             left, max_evaluations=int(min(left.evaluations, _evaluations(problem))), patience=None
         )
-        of_round = rounds.next(f"graph {step}", limits, best=float(result.F[0]), compares=False)
-        of_search = rounds.add(
-            settings.algorithm.run(
-                of_rows,
-                limits,
-                random_state=np.random.SeedSequence([settings.seed, step]),
-                n_jobs=settings.n_threads,
-                callback=of_round.callback,
-                initial=of_rows.genotype(first_edges, [0] * of_rows.n_nodes)[None],
-                checkpoint=of_round.section,
-            )
+        initial = of_rows.genotype(first_edges, [0] * of_rows.n_nodes)[None]
+        random_state = np.random.SeedSequence([settings.seed, step])
+        of_search = rounds.run(
+            lambda of_round: of_round.run(of_rows, initial=initial, random_state=random_state),
+            f"graph {step}",
+            limits,
+            best=float(result.F[0]),
+            compares=False,
         )
         was_stopped = of_search.stopped_by in STOPPED_BY_USER
         return None if was_stopped and not step else of_rows.edges(of_search.X)
@@ -178,7 +175,7 @@ def with_completions(
     table: Table,
     options: LearningOptions,
     rounds: SearchRounds,
-    start: tuple[list[tuple[int, int]], Cuts] | None = None,
+    start: GraphAndCuts | None = None,
     clock: FitClock = NO_LIMIT,
 ) -> Found:
     """Return what searches of a table with missing values find, the first one with `limits_before`.
@@ -199,7 +196,7 @@ def with_completions(
     the first completed table that gains nothing is the last one.
     """
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET and bool(problem.first_cuts)
-    rounds.add(searched(problem, rounds.next("search", limits_before(problem, rounds)), start))
+    rounds.run(partial(searched, problem, start=start), "search", limits_before(problem, rounds))
     # Ctrl-C must not lose what the search has found
     with rounds.stop.catching_interrupts():
         if not problem.first_cuts:
@@ -219,14 +216,18 @@ def _search_of(
     part: str,
     further: int,
     n_left: int,
-    start: tuple[list[tuple[int, int]], Cuts] | None = None,
+    start: GraphAndCuts | None = None,
 ) -> tuple[StructureProblem, Result]:
     """Return the problem of some rows and the result of its search, the first one of `n_left`."""
     of_rows = learning_problem(rows, options, pairs=problem.pairs, clock=clock.part(_SHARE_OF_PREPARATION))
-    settings = rounds.next(
-        part, rounds.limits(1 / n_left), further=further, best=float(rounds.results[0].F[0]), compares=False
+    return of_rows, rounds.run(
+        partial(searched, of_rows, start=start),
+        part,
+        rounds.limits(1 / n_left),
+        further=further,
+        best=float(rounds.results[0].F[0]),
+        compares=False,
     )
-    return of_rows, rounds.add(searched(of_rows, settings, start))
 
 
 def _on_tables_of_bins(
@@ -260,7 +261,7 @@ def _on_tables_of_bins(
         if rounds.is_over:
             break
         # the first search starts without a network, since the graph of available cases may be hard to leave
-        start = (problem.edges(latest), problem.cuts(latest)) if step else None
+        start = GraphAndCuts(problem.edges(latest), problem.cuts(latest)) if step else None
         without = replace(options, curves="none")
         of_table, of_search = _search_of(
             problem, completed, without, rounds, clock, f"table {step}", step + 1, n_left - step, start

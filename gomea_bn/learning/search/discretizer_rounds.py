@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GomeaRun
-from gomea_bn.algorithms.multi_start import ended_before, finish_section
+from gomea_bn.algorithms.multi_start import ended_before
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import propose, proposers
@@ -18,7 +18,7 @@ from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points
-from gomea_bn.learning.search.staged_search import genotype_of
+from gomea_bn.learning.search.staged_search import GraphAndCuts, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
@@ -58,7 +58,6 @@ class DiscretizerSearch:
     # unlike a genotype it does not refer to libraries of cuts
     best: LearnedNetwork = field(default_factory=lambda: LearnedNetwork([], {}))
     objective: float = np.inf
-    _began: float = 0.0
 
     def __post_init__(self) -> None:
         method, most = self.options.discretizer, self.options.max_bins
@@ -70,9 +69,7 @@ class DiscretizerSearch:
         # number of evaluations at which the discretizer runs next
         self.next_run_at = max(_FIRST_PER_GENE * self.problem.n_variables, 1)
 
-    def run(
-        self, start: tuple[list[tuple[int, int]], dict[int, NDArray[np.float64]]] | None = None
-    ) -> tuple[StructureProblem, Result]:
+    def run(self, start: GraphAndCuts | None = None) -> tuple[StructureProblem, Result]:
         """Return the problem of the last round, and the best of all rounds as a result of that problem.
 
         A given `start`, edges and cuts, is where the first round begins, with the cuts of equal frequency nearest to
@@ -95,9 +92,8 @@ class DiscretizerSearch:
         self.statistics.update(discretizer_runs=0, discretizer_cut_short=0, policies_entered=0)
         self.stop = self.rounds.stop
         problem = self.problem
-        initial = None if start is None else genotype_of(problem, *start)[None]
-        self._is_resumed = section.resume(self._restore)
-        section.keep(self._state)
+        initial = None if start is None else genotype_of(problem, start)[None]
+        self.rounds.open(self._restore, self._state)
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
                 problem = self._problem_of_round()
@@ -106,9 +102,7 @@ class DiscretizerSearch:
         self._warn()
         genotype = _genotype(problem, self.best.edges, self.best.cuts)
         statistics = {"rounds": len(self.rounds.results)}
-        result = self.rounds.result(genotype, self.objective, statistics)
-        finish_section(section, problem, result, self._cuts_state())
-        return problem, result
+        return problem, self.rounds.finish(problem, genotype, self.objective, statistics, self._cuts_state())
 
     def _problem_of_round(self) -> StructureProblem:
         """Return the problem with the cuts that have entered so far."""
@@ -132,7 +126,6 @@ class DiscretizerSearch:
             "last_network": None if last is None else last.to_json(),
             "discretizer_seconds": self.discretizer_seconds,
             "next_run_at": self.next_run_at,
-            "began": self._began,
         }
 
     def _restore(self, state: State) -> None:
@@ -147,43 +140,43 @@ class DiscretizerSearch:
         if state["last_network"] is not None:
             self.last_network = DiscretizedBayesNet.from_json(state["last_network"])
         self.discretizer_seconds, self.next_run_at = state["discretizer_seconds"], state["next_run_at"]
-        self._began = state["began"]
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
         """Search until the discretizer proposes cuts that no library has; return them, or None to end the search."""
-        n_eval = self.rounds.n_eval
-        if not self._is_resumed:
-            self._began = self.stop.seconds
-        section = self.settings.section.part("round")
-        run = GomeaRun(
-            self.settings.algorithm,
-            problem,
-            self.rounds.limits(),
-            random_state=self.rounds.random_state,
-            n_jobs=self.settings.n_threads,
-            callback=self.rounds.reporter(self.objective),
-            initial=initial,
-        )
-        run.begin(section)
-        self._is_resumed = False
+        n_eval, random_state = self.rounds.n_eval, self.rounds.random_state
         proposed = None
-        while proposed is None and not self.stop.reason:
-            with run, run.stop.catching_interrupts():
-                # tested first, since a run may go on from where the discretizer is due
-                while n_eval + run.n_eval < self.next_run_at and run.advance(section):
-                    pass
-            result = run.result()
-            if result.F[0] < self.objective:
-                self.objective = float(result.F[0])
-                self.best = LearnedNetwork(problem.edges(result.X), learned_cut_points(problem, result.X))
-            ended = run.stop.reason
-            if not ended or ended in _SETTLED:
-                # a problem without genes needs no evaluation
-                self.next_run_at = 2 * max(n_eval + run.n_eval, 1)
-                proposed = self._new_cuts(problem, settled=bool(ended))
-            if ended and (proposed is None or ended not in _SETTLED):
-                self.stop.raise_for(ended)
-        self.rounds.note(run.result(), self._began)
+
+        def search(settings: SearchSettings) -> Result:
+            nonlocal proposed
+            run = GomeaRun(
+                settings.algorithm,
+                problem,
+                settings.limits,
+                random_state=random_state,
+                n_jobs=settings.n_threads,
+                callback=settings.callback,
+                initial=initial,
+            )
+            run.begin(settings.section)
+            while proposed is None and not self.stop.reason:
+                with run, run.stop.catching_interrupts():
+                    # tested first, since a run may go on from where the discretizer is due
+                    while n_eval + run.n_eval < self.next_run_at and run.advance(settings.section):
+                        pass
+                result = run.result()
+                if result.F[0] < self.objective:
+                    self.objective = float(result.F[0])
+                    self.best = LearnedNetwork(problem.edges(result.X), learned_cut_points(problem, result.X))
+                ended = run.stop.reason
+                if not ended or ended in _SETTLED:
+                    # a problem without genes needs no evaluation
+                    self.next_run_at = 2 * max(n_eval + run.n_eval, 1)
+                    proposed = self._new_cuts(problem, settled=bool(ended))
+                if ended and (proposed is None or ended not in _SETTLED):
+                    self.stop.raise_for(ended)
+            return run.result()
+
+        self.rounds.run(search, "round", self.rounds.limits(), best=self.objective)
         return None if self.stop.reason else proposed
 
     def _new_cuts(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
@@ -280,6 +273,5 @@ class DiscretizerSearch:
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:
     """Return the genotype of arcs and of cuts that are in the libraries of their columns."""
     variables = enumerate(problem.scorer.variables)
-    return genotype_of(
-        problem, edges, {v: cuts[variable.name] for v, variable in variables if variable.policies}
-    )
+    by_position = {v: cuts[variable.name] for v, variable in variables if variable.policies}
+    return genotype_of(problem, GraphAndCuts(edges, by_position))

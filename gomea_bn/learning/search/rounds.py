@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.discrete_run import DiscreteSearch
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.multi_start import finish_section
+from gomea_bn.problems.base import CompiledProblem
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
@@ -48,12 +51,32 @@ class SearchSettings:
         """Return the same settings for the part of the search with a name of its own in the checkpoint."""
         return replace(self, section=self.section.part(name))
 
+    def run(
+        self,
+        problem: CompiledProblem,
+        *,
+        initial: NDArray[np.int16] | None = None,
+        random_state: np.random.SeedSequence | int | None = None,
+        algorithm: DiscreteSearch | None = None,
+    ) -> Result:
+        """Return the result of a run, which begins with some genotypes; seed and algorithm may be others."""
+        return (algorithm or self.algorithm).run(
+            problem,
+            self.limits,
+            random_state=self.seed if random_state is None else random_state,
+            n_jobs=self.n_threads,
+            callback=self.callback,
+            initial=initial,
+            checkpoint=self.section,
+        )
+
 
 class SearchRounds:
     """The rounds of one search, with the limits of all together: their results, improvements and sums of statistics.
 
     A round is a run of an algorithm, or a search with rounds of its own. The clock of `stop` starts with the object.
-    `n_climbing` is the number of families that local searches before the first run have scored.
+    `n_climbing` is the number of families that local searches before the first run have scored. `is_resumed` says
+    whether the next round goes on from a checkpoint.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -63,12 +86,19 @@ class SearchRounds:
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter()
         self.n_climbing = 0
+        self.is_resumed = False
         self._began = 0.0
+
+    def open(self, restore: Callable[[State], None], state: Callable[[], State]) -> None:
+        """Go on from the state of the search in a checkpoint, if there is one, and keep its state from now on."""
+        self.is_resumed = self.settings.section.resume(restore)
+        self.settings.section.keep(state)
 
     def state(self) -> State:
         """Return the results so far, the clock and the counts, for checkpoints."""
         return {
             "seconds": self.stop.seconds,
+            "began": self._began,
             "results": [result_state(result) for result in self.results],
             "history": history_state(self.history),
             "statistics": dict(self.statistics),
@@ -78,6 +108,7 @@ class SearchRounds:
     def restore(self, state: State) -> None:
         """Go on from what `state` had returned."""
         self.stop.start_clock(state["seconds"], self.settings.limits.max_seconds)
+        self._began = state["began"]
         self.results[:] = [result_of(saved) for saved in state["results"]]
         self.history[:] = history_of(state["history"])
         self.statistics.clear()
@@ -95,12 +126,15 @@ class SearchRounds:
         return sum(result.n_generations for result in self.results)
 
     @property
+    def limit_met(self) -> str:
+        """Name of the first limit on what was spent that is met, empty if there is none."""
+        return self.settings.limits.met(self.stop.seconds, self.n_eval, self.n_generations)
+
+    @property
     def is_over(self) -> bool:
         """Whether no further round should begin: a limit is met, or the user has stopped one."""
         was_stopped = any(result.stopped_by in STOPPED_BY_USER for result in self.results)
-        limits = self.settings.limits
-        is_met = limits.are_met(self.stop.seconds, self.n_eval, self.n_generations)
-        return bool(self.stop.reason) or was_stopped or is_met
+        return bool(self.stop.reason) or was_stopped or bool(self.limit_met)
 
     @property
     def seconds_left(self) -> float:
@@ -118,27 +152,34 @@ class SearchRounds:
         """Return a share of what the rounds so far have left; `patience` is that of the whole search."""
         return self.settings.limits.after(self.stop.seconds, self.n_eval, self.n_generations, share=share)
 
-    def next(
-        self, part: str, limits: Limits, *, further: int = 0, best: float = np.inf, compares: bool = True
-    ) -> SearchSettings:
-        """Return the settings of the next round, a search in a part of the checkpoint.
+    def run(
+        self,
+        search: Callable[[SearchSettings], Result],
+        part: str,
+        limits: Limits,
+        *,
+        further: int = 0,
+        best: float = np.inf,
+        reached: str = "",
+        done_at: int = 0,
+        compares: bool = True,
+    ) -> Result:
+        """Add the result of the next round, a search in a part of the checkpoint, and return it.
 
-        Its seed is that of the first round plus a number. `best` is the best objective so far, which stays where those
-        of the next round do not compare with it.
+        Its seed is that of the first round plus a number. Progress has the counts of all rounds and the best objective
+        of all, or `best`, that so far, where those of the round do not compare with it. `reached` says what the best
+        solution so far is, and `done_at` is that of `Progress`.
         """
-        self._began = self.stop.seconds
-        callback = self.reporter(best, compares=compares)
+        if not self.is_resumed:
+            self._began = self.stop.seconds
+        callback = self._reporter(best, reached, done_at, compares=compares)
         seed = self.settings.seed + further
-        return replace(self.settings.part(part), limits=limits, seed=seed, callback=callback)
+        result = search(replace(self.settings.part(part), limits=limits, seed=seed, callback=callback))
+        self.is_resumed = False
+        return self.add(result)
 
-    def reporter(
-        self, best: float, reached: str = "", done_at: int = 0, *, compares: bool = True
-    ) -> Callback | None:
-        """Return a callback that passes on the progress of the next round with the counts of all rounds.
-
-        It has the best objective of all rounds, or that so far where others do not compare with it. `reached` says what
-        the best solution so far is, and `done_at` is that of `Progress`.
-        """
+    def _reporter(self, best: float, reached: str, done_at: int, *, compares: bool) -> Callback | None:
+        """Return a callback that passes on the progress of the next round, as `run` does."""
         callback = self.settings.callback
         if callback is None:
             return None
@@ -169,27 +210,34 @@ class SearchRounds:
             self.stop.raise_for("callback")
 
     def add(self, result: Result) -> Result:
-        """Add the result of the round of `next`, and return it; one that a checkpoint has keeps its seconds."""
+        """Add the result of a round with its improvements, and return it; one of a checkpoint keeps its seconds."""
+        n_eval = self.n_eval
         self.results.append(result)
         self.statistics.update(result.statistics)
+        for entry in result.history:
+            if not isinstance(entry, HistoryEntry):
+                continue
+            if not self.history or entry.objective < self.history[-1].objective:
+                seconds = self._began + entry.seconds
+                self.history.append(replace(entry, seconds=seconds, n_eval=n_eval + entry.n_eval))
         ended = self._began + result.exec_time
         if ended > self.stop.seconds:
             self.stop.start_clock(ended, self.settings.limits.max_seconds)
         return result
 
-    def note(self, result: Result, began: float) -> None:
-        """Add the result of a run that began at a number of seconds on the clock of `stop`, and its improvements."""
-        n_eval = self.n_eval
-        self.results.append(result)
-        self.statistics.update(result.statistics)
-        for entry in result.history:
-            if not self.history or entry.objective < self.history[-1].objective:
-                total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
-                self.history.append(total)
+    def finish(
+        self,
+        problem: CompiledProblem,
+        x: NDArray[np.int16],
+        objective: float,
+        statistics: Mapping[str, int],
+        more: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Return the result of all rounds, the best genotype of a problem, its objective and further statistics.
 
-    def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
-        """Return the result of all runs, with the best genotype and its objective, and further statistics."""
-        return self.total(
+        The checkpoint has it, and `more` values.
+        """
+        result = self.total(
             self.results[-1],
             X=x,
             F=np.array([objective]),
@@ -198,6 +246,8 @@ class SearchRounds:
             stopped_by=self.stop.reason,
             statistics={**self.statistics, **statistics},
         )
+        finish_section(self.settings.section, problem, result, more or {})
+        return result
 
     def total(self, result: Result, **changes: Any) -> Result:
         """Return the result of a round, some of it changed, with the counts of all rounds and a stop by the user."""

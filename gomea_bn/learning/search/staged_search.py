@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.multi_start import ended_before, finish_section
+from gomea_bn.algorithms.multi_start import ended_before
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Option, give_warning
 from gomea_bn.learning.search.rounds import SearchRounds, SearchSettings
@@ -62,7 +62,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Network:
+class GraphAndCuts:
     """A network apart from the libraries of a problem: arcs (parent, child), and inner cuts by variable."""
 
     edges: list[tuple[int, int]]
@@ -92,7 +92,7 @@ class StagedSearch:
         self.problem = problem
         self.settings = settings
         self.first_cuts = {v: cuts for v, cuts in problem.first_cuts.items() if cuts}
-        self.best, self.objective = _Network([], {}), np.inf
+        self.best, self.objective = GraphAndCuts([], {}), np.inf
         self._has_curves = problem.scorer.has_curves
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self._effort = self._effort_at_best = 0.0
@@ -106,9 +106,8 @@ class StagedSearch:
         # the pair of stages that is running, and the cuts of its second stage once that has begun
         self._turn = 0
         self._graph_cuts: Cuts | None = None
-        self._began = 0.0
 
-    def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
+    def run(self, start: GraphAndCuts | None = None) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages."""
         section = self.settings.section
         before = ended_before(section, self.problem)
@@ -122,12 +121,11 @@ class StagedSearch:
         if self.settings.limits.least_gain is not None:
             self._length = min(self._length, _MOST_WITH_CURVES if self._has_curves else _MOST_EVALUATIONS)
             self._graphs_per_evaluation = 1 if self._has_curves else _GRAPH_SHARE
-        starts = [] if start is None else [_Network(*start)]
-        self._is_resumed = section.resume(self._restore)
-        section.keep(self._state)
+        starts = [] if start is None else [start]
+        self.rounds.open(self._restore, self._state)
         n_threads = self.settings.n_threads
         with self.stop.catching_interrupts(), Workers(n_threads, self.stop) as self.workers:
-            if not self._is_resumed:
+            if not self.rounds.is_resumed:
                 has_shapes = any(v.shape is not None for v in self.problem.scorer.variables)
                 # published settings have uniform bins, and repeat their results
                 if has_shapes and self.problem.n_nodes <= _FEW_COLUMNS:
@@ -140,7 +138,7 @@ class StagedSearch:
                     self._length = 1
             while True:
                 if self._graph_cuts is None:
-                    if not self._is_resumed:
+                    if not self.rounds.is_resumed:
                         self._objective_before = self.objective
                     if self.settings.limits.least_gain is not None:
                         self._done_at = self.rounds.n_eval + (1 + self._graphs_per_evaluation) * self._length
@@ -149,20 +147,18 @@ class StagedSearch:
                         break
                     self._graph_cuts = self._stage_cuts(self._turn, self.best)
                     # every other stage over graphs starts without the best graph, which may be hard to leave
-                    starts = [_Network(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
+                    starts = [GraphAndCuts(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
                 cuts = self._graph_cuts
                 length = self._graphs_per_evaluation * self._length
                 graph = self._stage(self.problem.with_cuts(cuts), length, starts)
                 if self._ended():
                     break
-                starts = [self.best, self._priced(_Network(graph.edges, cuts))]
+                starts = [self.best, self._priced(GraphAndCuts(graph.edges, cuts))]
                 if self._ended() or self._is_done():
                     break
                 self._length, self._turn, self._graph_cuts = 2 * self._length, self._turn + 1, None
-            genotype = _genotypes(self.problem, [self.best])[0]
-        result = self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
-        finish_section(section, self.problem, result)
-        return result
+            genotype = genotype_of(self.problem, self.best)
+        return self.rounds.finish(self.problem, genotype, self.objective, {"stages": len(self.stages)})
 
     def _state(self) -> State:
         """Return all that the rest of the search depends on, apart from the stage that is running."""
@@ -177,7 +173,6 @@ class StagedSearch:
             "length": self._length,
             "turn": self._turn,
             "graph_cuts": None if self._graph_cuts is None else _cuts_state(self._graph_cuts),
-            "began": self._began,
             "edge_cost": self.problem.scorer.method.edge_cost,
             # a stage over graphs and cuts has the state of the problem
             "problem": self.problem.state() if in_graphs else None,
@@ -187,19 +182,19 @@ class StagedSearch:
         """Go on from what `_state` had returned."""
         self.rounds.restore(state["rounds"])
         edges, cuts = state["best"]
-        self.best = _Network([(parent, child) for parent, child in edges], _cuts_of(cuts))
+        self.best = GraphAndCuts([(parent, child) for parent, child in edges], _cuts_of(cuts))
         self.objective = state["objective"]
         self._effort, self._effort_at_best = state["effort"], state["effort_at_best"]
         # checkpoints of earlier versions lack it
         self._objective_before = state.get("objective_before", np.inf)
-        self._length, self._turn, self._began = state["length"], state["turn"], state["began"]
+        self._length, self._turn = state["length"], state["turn"]
         if state["edge_cost"] != self.problem.scorer.method.edge_cost:
             self.problem.set_edge_cost(state["edge_cost"])
         if state["graph_cuts"] is not None:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
             self.problem.restore(state["problem"])
 
-    def _stage_cuts(self, turn: int, network: _Network) -> Cuts:
+    def _stage_cuts(self, turn: int, network: GraphAndCuts) -> Cuts:
         """Return the cuts of a search over graphs: those of a network, or first cuts if these are more.
 
         With required edges they are the network's, since tables of more bins might exceed the limit on cells.
@@ -214,12 +209,12 @@ class StagedSearch:
                 cuts[v] = candidate
         return cuts
 
-    def _without_idle_cuts(self, network: _Network) -> _Network:
+    def _without_idle_cuts(self, network: GraphAndCuts) -> GraphAndCuts:
         """Return a network without the cuts of variables that are in families with curves alone."""
-        idle = self.problem.idle_variables(_genotypes(self.problem, [network])[0])
-        return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
+        idle = self.problem.idle_variables(genotype_of(self.problem, network))
+        return GraphAndCuts(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
-    def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
+    def _leaner(self, network: GraphAndCuts, objective: float) -> tuple[GraphAndCuts, float]:
         """Return the network without idle cuts if that is better, and its objective."""
         if not self._has_curves:
             return network, objective
@@ -227,7 +222,7 @@ class StagedSearch:
         of_lean = self._objective(lean)
         return (lean, of_lean) if of_lean < objective else (network, objective)
 
-    def _climb(self, network: _Network) -> None:
+    def _climb(self, network: GraphAndCuts) -> None:
         """Find the network from which the first stage begins, by local searches until some of them gain nothing.
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
@@ -288,14 +283,14 @@ class StagedSearch:
             self.rounds.history[:] = [HistoryEntry(self.stop.seconds, self.rounds.n_eval, self.objective, 1)]
         return True
 
-    def _first_network(self, starts: Sequence[_Network]) -> _Network:
+    def _first_network(self, starts: Sequence[GraphAndCuts]) -> GraphAndCuts:
         """Make the first of `starts` the best network, or else that of the required edges alone, and return it.
 
         A given network is one evaluation.
         """
         problem = self.problem
         required = _required_edges(problem)
-        plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
+        plain = GraphAndCuts(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
         self.best = starts[0] if starts else plain
         self.objective = self._objective(self.best)
         if starts:
@@ -303,7 +298,7 @@ class StagedSearch:
             self.rounds.history.append(HistoryEntry(self.stop.seconds, 1, self.objective, 1))
         return self.best
 
-    def _keep_better(self, network: _Network, objective: float) -> bool:
+    def _keep_better(self, network: GraphAndCuts, objective: float) -> bool:
         """Make a network the best one if it is better, and return whether it is."""
         if not is_gain(self.objective - objective, self.objective):
             return False
@@ -312,7 +307,7 @@ class StagedSearch:
         self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
         return True
 
-    def _compare_graphs(self, starts: Sequence[_Network]) -> None:
+    def _compare_graphs(self, starts: Sequence[GraphAndCuts]) -> None:
         """Find the network from which the first stage begins, of few columns: all graphs, in turn with exact cuts.
 
         All graphs are scored with given cuts, and the cuts of the best ones are improved. The cuts that this gives are
@@ -326,7 +321,7 @@ class StagedSearch:
         first = self._first_network(starts)
         queue: list[tuple[float, int, Cuts]] = []
         seen: set[tuple[bytes, ...]] = set()
-        best: dict[tuple[tuple[int, int], ...], tuple[float, _Network]] = {}
+        best: dict[tuple[tuple[int, int], ...], tuple[float, GraphAndCuts]] = {}
 
         def put(cuts: Cuts, objective: float) -> None:
             key = tuple(of_column.tobytes() for of_column in cuts.values())
@@ -334,7 +329,7 @@ class StagedSearch:
                 seen.add(key)
                 heappush(queue, (objective, len(seen), cuts))
 
-        def take(network: _Network) -> None:
+        def take(network: GraphAndCuts) -> None:
             network, objective = self._leaner(network, self._objective(network))
             self._count_climbing(1)
             self._keep_better(network, objective)
@@ -348,14 +343,14 @@ class StagedSearch:
         pricer = self._pricer()
         while queue and not self._is_late() and pricer.n_priced < _PROGRAMMES_PER_COLUMN * problem.n_nodes:
             cuts = heappop(queue)[-1]
-            policies = problem.policy_indices(_genotypes(problem, [_Network([], cuts)])[0]).tolist()
+            policies = problem.policy_indices(genotype_of(problem, GraphAndCuts([], cuts))).tolist()
             ranked, n_families = best_graphs(problem, graphs, policies, _N_BEST_GRAPHS)
             self._count_climbing(n_families)
             for edges in ranked:
                 if self._is_late():
                     break
-                take(_Network(edges, cuts))
-                for network in self._with_better_cuts(_Network(edges, cuts), pricer):
+                take(GraphAndCuts(edges, cuts))
+                for network in self._with_better_cuts(GraphAndCuts(edges, cuts), pricer):
                     take(network)
             if not self._is_late():
                 self.rounds.report_start(self.objective, self._reached)
@@ -384,7 +379,7 @@ class StagedSearch:
             several.append({**present, **equal})
         return several
 
-    def _with_better_cuts(self, network: _Network, pricer: CutPricer) -> list[_Network]:
+    def _with_better_cuts(self, network: GraphAndCuts, pricer: CutPricer) -> list[GraphAndCuts]:
         """Return the graph of a network with the best cuts for all its tables, and for those that curves leave over.
 
         Cuts that are best for the table of a column which follows curves are of no use. Which columns follow curves
@@ -392,25 +387,25 @@ class StagedSearch:
         """
         generator = np.random.default_rng(self.problem.n_nodes)
         n_before = pricer.n_priced
-        networks: list[_Network] = []
+        networks: list[GraphAndCuts] = []
         in_tables = self._edges_in_tables(network)
         if in_tables or not network.edges:
             networks.append(self._priced_by(pricer, network, generator))
         for given in (network, *networks):
             in_tables = self._edges_in_tables(given)
             if len(in_tables) < len(given.edges):
-                priced = self._priced_by(pricer, _Network(in_tables, given.cuts), generator)
-                networks.append(_Network(network.edges, priced.cuts))
+                priced = self._priced_by(pricer, GraphAndCuts(in_tables, given.cuts), generator)
+                networks.append(GraphAndCuts(network.edges, priced.cuts))
         if self.stop.is_over:
             return []
         self._count_climbing(_PROGRAMME_EVALUATIONS * (pricer.n_priced - n_before))
         return networks
 
-    def _edges_in_tables(self, network: _Network) -> list[tuple[int, int]]:
+    def _edges_in_tables(self, network: GraphAndCuts) -> list[tuple[int, int]]:
         """Return the edges of a network into columns that do not follow curves."""
         if not self._has_curves:
             return network.edges
-        follows = self.problem.follows_curves(_genotypes(self.problem, [network])[0])
+        follows = self.problem.follows_curves(genotype_of(self.problem, network))
         return [(parent, child) for parent, child in network.edges if not follows[child]]
 
     def _count_climbing(self, n_evaluations: int) -> None:
@@ -426,7 +421,7 @@ class StagedSearch:
         n_evaluations = self.rounds.n_climbing + n_scored
         return self.stop.is_over or n_evaluations >= self.settings.limits.evaluations - 1
 
-    def _climbed(self, network: _Network, cuts: Cuts, n_idle: int) -> _Network:
+    def _climbed(self, network: GraphAndCuts, cuts: Cuts, n_idle: int) -> GraphAndCuts:
         """Return the graph at which a local search from the edges of a network ends, with given cuts.
 
         After one or two local searches without a gain, of which there were `n_idle`, parents join that count only
@@ -454,13 +449,13 @@ class StagedSearch:
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
         self._count_climbing(libraries.n_scored)
-        return _Network(graphs.edges(improved[-1]), cuts)
+        return GraphAndCuts(graphs.edges(improved[-1]), cuts)
 
-    def _objective(self, network: _Network) -> float:
-        families = self.problem.families(_genotypes(self.problem, [network])[0])
+    def _objective(self, network: GraphAndCuts) -> float:
+        families = self.problem.families(genotype_of(self.problem, network))
         return -float(self.problem.scorer.score(families).sum())
 
-    def _priced(self, network: _Network) -> _Network:
+    def _priced(self, network: GraphAndCuts) -> GraphAndCuts:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
         generator = np.random.default_rng([self.settings.seed, len(self.stages)])
         return self._priced_by(self._pricer(), self._without_idle_cuts(network), generator)
@@ -473,9 +468,11 @@ class StagedSearch:
             pricer.pricing = replace(pricer.pricing, n_cells=n_cells)
         return pricer
 
-    def _priced_by(self, pricer: CutPricer, network: _Network, generator: np.random.Generator) -> _Network:
+    def _priced_by(
+        self, pricer: CutPricer, network: GraphAndCuts, generator: np.random.Generator
+    ) -> GraphAndCuts:
         """Return a network with the best cuts of one variable after another."""
-        passes = [_genotypes(self.problem, [network])[0]]
+        passes = [genotype_of(self.problem, network)]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -484,36 +481,29 @@ class StagedSearch:
                 passes.append(pricer.improved(passes[-1], generator, lambda _gene: nothing))
 
         self.workers.run(price, _PRICING_PASSES, n_threads=1, inline=False, n_certain=0)
-        return _Network(network.edges, self.problem.cuts(passes[-1]))
+        return GraphAndCuts(network.edges, self.problem.cuts(passes[-1]))
 
-    def _stage(self, problem: StructureProblem, length: int, starts: Sequence[_Network]) -> _Network:
+    def _stage(self, problem: StructureProblem, length: int, starts: Sequence[GraphAndCuts]) -> GraphAndCuts:
         """Search one problem from some networks for a number of evaluations, and return the best network of the stage.
 
         If it is better than the best one so far, it replaces that one.
         """
-        if not self._is_resumed:
-            self._began = self.stop.seconds
-        seconds, evaluations = self._left()
+        left = self.rounds.limits()
         limits = replace(
-            self.rounds.limits(),
-            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
-            max_evaluations=int(max(min(length, evaluations), 1)),
-            patience=None,
-            least_gain=None,
+            left, max_evaluations=int(min(length, left.evaluations)), patience=None, least_gain=None
         )
+        random_state = self.rounds.random_state
         # a stage that goes on has its own limits and first solutions
-        result = self.settings.algorithm.run(
-            problem,
+        initial = _genotypes(problem, starts) if starts and not self.rounds.is_resumed else None
+        result = self.rounds.run(
+            lambda settings: settings.run(problem, initial=initial, random_state=random_state),
+            "stage",
             limits,
-            random_state=self.rounds.random_state,
-            n_jobs=self.settings.n_threads,
-            callback=self.rounds.reporter(self.objective, self._reached, self._done_at),
-            initial=_genotypes(problem, starts) if starts and not self._is_resumed else None,
-            checkpoint=self.settings.section.part("stage"),
+            best=self.objective,
+            reached=self._reached,
+            done_at=self._done_at,
         )
-        self._is_resumed = False
-        self.rounds.note(result, self._began)
-        network = _Network(problem.edges(result.X), problem.cuts(result.X))
+        network = GraphAndCuts(problem.edges(result.X), problem.cuts(result.X))
         network, objective = self._leaner(network, float(result.F[0]))
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if objective < self.objective:
@@ -532,17 +522,11 @@ class StagedSearch:
     def _ended(self) -> bool:
         """Return whether a limit of the whole search is met; its name is then the reason of `stop`."""
         if not self.stop.reason:
-            self.stop.check_deadline()
-            limits = self.settings.limits
-            seconds, evaluations = self._left()
-            if seconds <= 0:
-                self.stop.raise_for("max_seconds")
-            elif evaluations <= 0:
-                self.stop.raise_for("max_evaluations")
-            elif limits.max_generations is not None and self.rounds.n_generations >= limits.max_generations:
-                self.stop.raise_for("max_generations")
-            elif limits.patience is not None and self._effort > max(
-                _PATIENT_PER_GENE * self.problem.n_variables, limits.patience * self._effort_at_best
+            patience = self.settings.limits.patience
+            if met := self.rounds.limit_met:
+                self.stop.raise_for(met)
+            elif patience is not None and self._effort > max(
+                _PATIENT_PER_GENE * self.problem.n_variables, patience * self._effort_at_best
             ):
                 self.stop.raise_for("patience")
         return bool(self.stop.reason)
@@ -559,17 +543,11 @@ class StagedSearch:
             self.stop.raise_for("done")
         return bool(self.stop.reason)
 
-    def _left(self) -> tuple[float, float]:
-        """Return the seconds and the evaluations that are left, or infinity."""
-        limits = self.settings.limits
-        seconds = np.inf if limits.max_seconds is None else limits.max_seconds
-        return seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
-
 
 def searched(
     problem: StructureProblem,
     settings: SearchSettings,
-    start: tuple[list[tuple[int, int]], Cuts] | None = None,
+    start: GraphAndCuts | None = None,
 ) -> Result:
     """Return the result of the search that suits a problem, in stages if its cuts are priced.
 
@@ -578,16 +556,8 @@ def searched(
     if problem.first_cuts:
         return StagedSearch(problem, settings).run(start)
     if start is None and problem.start:
-        start = problem.start, {}
-    return settings.algorithm.run(
-        problem,
-        settings.limits,
-        random_state=settings.seed,
-        n_jobs=settings.n_threads,
-        callback=settings.callback,
-        initial=None if start is None else _genotypes(problem, [_Network(*start)]),
-        checkpoint=settings.section,
-    )
+        start = GraphAndCuts(problem.start, {})
+    return settings.run(problem, initial=None if start is None else genotype_of(problem, start)[None])
 
 
 def _required_edges(problem: StructureProblem) -> list[tuple[int, int]]:
@@ -605,7 +575,7 @@ def _cuts_of(saved: State) -> Cuts:
     return {int(v): np.array(of_variable, np.float64) for v, of_variable in saved.items()}
 
 
-def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:
+def _genotypes(problem: StructureProblem, networks: Sequence[GraphAndCuts]) -> NDArray[np.int16]:
     """Return the genotypes of networks, shape (n, n_genes); their cuts enter the libraries if they are new."""
     policies = np.zeros((len(networks), problem.n_nodes), np.int64)
     for v in networks[0].cuts:
@@ -630,15 +600,15 @@ def _policy_of(
     return int(np.argmin([abs(len(policy.cut_points) - len(cuts)) for policy in library]))
 
 
-def genotype_of(problem: StructureProblem, edges: Sequence[tuple[int, int]], cuts: Cuts) -> NDArray[np.int16]:
-    """Return the genotype of arcs (parent, child) and of the inner cuts of all continuous variables."""
-    genotype: NDArray[np.int16] = _genotypes(problem, [_Network(list(edges), cuts)])[0]
+def genotype_of(problem: StructureProblem, network: GraphAndCuts) -> NDArray[np.int16]:
+    """Return the genotype of a network; its cuts enter the libraries if they are new."""
+    genotype: NDArray[np.int16] = _genotypes(problem, [network])[0]
     return genotype
 
 
 def start_of(
     network: NetworkLike, table: Table, problem: StructureProblem, min_bin_count: int = 1
-) -> tuple[list[tuple[int, int]], Cuts]:
+) -> GraphAndCuts:
     """Return the edges and cuts of a network from which a search of a table may start.
 
     Columns that the network lacks have no edges. Left out are columns that the table lacks, edges that rules, limits or
@@ -684,7 +654,7 @@ def start_of(
         else:
             excluded.append(f"{parent_name!r} → {child_name!r}")
     _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded, too_many)
-    return edges, cuts
+    return GraphAndCuts(edges, cuts)
 
 
 def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str], too_many: Sequence[str]) -> None:

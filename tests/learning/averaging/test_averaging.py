@@ -52,7 +52,6 @@ from gomea_bn.problems.cuts import (
     CutProblem,
     IntervalScore,
     Neighbourhood,
-    PricedIntervals,
     bin_codes,
     table_shapes,
 )
@@ -348,14 +347,13 @@ def test_cuts_are_drawn_from_their_posterior(
         IntervalScore(chosen, score_rule(chosen, table.n_rows)),
         shape,
     )
-    intervals = PricedIntervals(problem, CutLimits(), shaped=shaped, incumbent=network.cut_points["x"])
-    likely = CutPosterior(intervals)
+    likely = CutPosterior(problem, CutLimits(), shaped=shaped, incumbent=network.cut_points["x"])
     # the power and the cost of cuts with which shaped columns are drawn
-    drawn_from = CutPosterior(intervals, power=0.17, cut_cost=0.25) if shaped else likely
+    drawn_from = likely.with_power(0.17, 0.25) if shaped else likely
     # the central nine tenths of the place of every cut among three bins
     places = likely.places(3)
     assert places is not None
-    candidates = intervals.candidates
+    candidates = likely.candidates
     middles = [network.support["x"][0], *(candidates[:-1] + candidates[1:]) / 2, network.support["x"][1]]
     # those that are read are extended to their cuts
     for (low, high), of_cut in zip(conditionals_of(averaged).cut_intervals["x"], places, strict=True):

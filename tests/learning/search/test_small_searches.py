@@ -13,7 +13,7 @@ from option_examples import table_options, table_problem
 from pricing_examples import all_cuts
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, read_table
-from gomea_bn.learning.search import SearchSettings
+from gomea_bn.learning.search import GraphAndCuts, SearchSettings
 from gomea_bn.problems import FamilyScorer, ScoredFamily
 from gomea_bn.problems.cuts import CutLimits, Policy
 from gomea_bn.runtime import Limits, Progress, Result
@@ -124,6 +124,6 @@ def test_tables_of_few_cells_are_kept_to() -> None:
 def test_a_given_network_is_the_least_that_comes_out() -> None:
     problem = table_problem(two_lines(1, 60), curves="auto")
     best = StagedSearch(problem, SearchSettings(GOMEA(), Limits(max_evaluations=1_500), 1, 1)).run()
-    start = problem.edges(best.X), problem.cuts(best.X)
+    start = GraphAndCuts(problem.edges(best.X), problem.cuts(best.X))
     short = StagedSearch(problem, SearchSettings(GOMEA(), Limits(max_evaluations=3), 1, 1)).run(start)
     assert short.F[0] <= best.F[0] + 1e-9

@@ -16,7 +16,7 @@ from shaped_cut_examples import METHODS, Example, random_example
 
 from gomea_bn import GomeaBnError, fit_shape
 from gomea_bn.problems import ScoredVariable, scoring_method
-from gomea_bn.problems.cuts import CutColumn, CutLimits, CutPosterior, PricedIntervals, cut_posterior
+from gomea_bn.problems.cuts import CutColumn, CutLimits, CutPosterior, cut_posterior
 
 LIMITS = [
     CutLimits(1, None, 0.0, 0),
@@ -48,8 +48,8 @@ def slow_probabilities(
     return {cuts: weight / math.fsum(weights) for cuts, weight in zip(allowed, weights, strict=True)}
 
 
-def priced(example: Example, method: str, limits: CutLimits, *, shaped: bool) -> PricedIntervals:
-    return PricedIntervals(example.problem(method), limits, shaped=shaped)
+def posterior_of(example: Example, method: str, limits: CutLimits, *, shaped: bool) -> CutPosterior:
+    return CutPosterior(example.problem(method), limits, shaped=shaped)
 
 
 @pytest.mark.long
@@ -94,19 +94,22 @@ def test_numbers_of_bins_and_cuts_between_values_have_the_probabilities_of_all_s
 ) -> None:
     example = random_example(seed, 24, 6)
     slow = slow_probabilities(example, method, limits, shaped=shaped, power=power, cut_cost=cut_cost)
-    intervals = priced(example, method, limits, shaped=shaped)
     if not slow:
         with pytest.raises(GomeaBnError, match="No cut points are within the limits on bins"):
-            CutPosterior(intervals, power=power, cut_cost=cut_cost)
+            posterior_of(example, method, limits, shaped=shaped)
         return
-    posterior = CutPosterior(intervals, power=power, cut_cost=cut_cost)
-    assert len(posterior.bin_probabilities) == min(limits.max_bins or 99, len(intervals.candidates) + 1)
+    posterior = posterior_of(example, method, limits, shaped=shaped)
+    if (power, cut_cost) != (1.0, None):
+        posterior = posterior.with_power(
+            power, scoring_method(method).cut_cost if cut_cost is None else cut_cost
+        )
+    assert len(posterior.bin_probabilities) == min(limits.max_bins or 99, len(posterior.candidates) + 1)
     by_number = np.zeros(len(posterior.bin_probabilities))
     for cuts, probability in slow.items():
         by_number[len(cuts)] += probability
     np.testing.assert_allclose(posterior.bin_probabilities, by_number, rtol=1e-8, atol=1e-12)
     rng = np.random.default_rng(seed)
-    candidates = intervals.candidates.tolist()
+    candidates = posterior.candidates.tolist()
     ends = [(-9.0, 9.0), (candidates[0], candidates[-1]), *np.sort(rng.uniform(-3, 3, (4, 2))).tolist()]
     for low, high in ends:
         between = math.fsum(p for cuts, p in slow.items() if any(low < cut < high for cut in cuts))
@@ -128,9 +131,9 @@ def test_places_of_cuts_given_their_number_have_the_probabilities_of_all_sets(
     slow = slow_probabilities(example, method, limits, shaped=shaped, power=power)
     if not slow:
         return
-    intervals = priced(example, method, limits, shaped=shaped)
-    posterior = CutPosterior(intervals, power=power)
-    candidates = intervals.candidates.tolist()
+    posterior = posterior_of(example, method, limits, shaped=shaped)
+    posterior = posterior.with_power(power, scoring_method(method).cut_cost)
+    candidates = posterior.candidates.tolist()
     for n_bins in range(1, len(candidates) + 4):
         of_number = {cuts: p for cuts, p in slow.items() if len(cuts) == n_bins - 1}
         places = posterior.places(n_bins)
@@ -153,7 +156,7 @@ def test_every_set_of_cuts_is_drawn_with_its_probability(
 ) -> None:
     example = random_example(11, 24, 7)
     slow = slow_probabilities(example, method, limits, shaped=shaped, power=0.25, cut_cost=0.25)
-    posterior = CutPosterior(priced(example, method, limits, shaped=shaped), power=0.25, cut_cost=0.25)
+    posterior = posterior_of(example, method, limits, shaped=shaped).with_power(0.25, 0.25)
     n = 3000
     drawn = Counter(tuple(cuts.tolist()) for cuts in posterior.draw(n, np.random.default_rng(1)))
     assert set(drawn) <= set(slow)
@@ -178,9 +181,8 @@ def test_sums_of_floats_equal_sums_of_logarithms(monkeypatch: pytest.MonkeyPatch
 
 
 def test_draws_depend_on_the_seed_alone() -> None:
-    posterior = CutPosterior(
-        priced(random_example(3, 60, 30), "density-bd", CutLimits(), shaped=True), power=0.25, cut_cost=0.25
-    )
+    example = random_example(3, 60, 30)
+    posterior = posterior_of(example, "density-bd", CutLimits(), shaped=True).with_power(0.25, 0.25)
     assert posterior.draw(0, np.random.default_rng(0)) == []
     first, again, other = (
         [cuts.tolist() for cuts in posterior.draw(20, np.random.default_rng(seed))] for seed in (5, 5, 6)
@@ -213,24 +215,27 @@ def test_candidates_of_a_long_column_are_a_grid_with_the_gaps_of_the_given_cuts(
     example = step_example()
     problem, column = example.problem("density-bd"), CutColumn.of_values(example.values)
     incumbent = np.array([0.777, 1.234])
-    few = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10)
-    more = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10, incumbent=incumbent)
+    few = CutPosterior(problem, CutLimits(), shaped=shaped, n_cells=10)
+    more = CutPosterior(problem, CutLimits(), shaped=shaped, n_cells=10, incumbent=incumbent)
     assert few.candidates.tolist() == column.cuts[column.grid(10, by_rank=shaped)].tolist()
     both = np.union1d(few.candidates, column.cuts[column.gaps(incumbent)])
     assert len(both) == len(few.candidates) + 2
     assert more.candidates.tolist() == both.tolist()
-    for intervals in (few, more):
-        edges = len(intervals.candidates) + 2
-        assert intervals.gains.shape == (edges, edges)
-        # m is the number of all mid-points, not that of the candidates
-        assert intervals.log_gaps == pytest.approx(math.log(499))
     # all mid-points where they are fewer than the cells
-    every = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=500)
+    every = CutPosterior(problem, CutLimits(), shaped=shaped, n_cells=500)
     assert every.candidates.tolist() == column.cuts.tolist()
 
 
+def test_a_cut_costs_by_the_number_of_all_mid_points() -> None:
+    posterior = CutPosterior(step_example().problem("density-bd"), CutLimits(1, 2), shaped=True, n_cells=10)
+    free, paid = (posterior.with_power(1.0, cost).bin_probabilities for cost in (0.0, 1.0))
+    odds = (paid[1] / paid[0]) / (free[1] / free[0])
+    # the candidates are nine
+    assert odds == pytest.approx(1 / 499)
+
+
 def test_a_sharp_step_has_a_certain_cut() -> None:
-    posterior = CutPosterior(PricedIntervals(step_example().problem("density-bd"), CutLimits(), shaped=True))
+    posterior = posterior_of(step_example(), "density-bd", CutLimits(), shaped=True)
     assert posterior.bin_probabilities[0] < 1e-6
     assert posterior.probability_between(0.9, 1.1) > 0.99
     assert posterior.probability_between(2.0, 3.0) < 0.3
@@ -239,8 +244,7 @@ def test_a_sharp_step_has_a_certain_cut() -> None:
 
 def test_the_distribution_of_shaped_bins_depends_on_ranks_alone() -> None:
     plain, scaled = (
-        CutPosterior(PricedIntervals(step_example(name).problem("density-bd"), CutLimits(), shaped=True))
-        for name in ("none", "exp")
+        posterior_of(step_example(name), "density-bd", CutLimits(), shaped=True) for name in ("none", "exp")
     )
     np.testing.assert_array_equal(
         plain.candidates.searchsorted(step_column()[0]),
@@ -259,9 +263,9 @@ def test_draws_among_random_candidates_keep_the_posterior() -> None:
     cuts = np.zeros(0)
     for _ in range(3_000):
         # two candidates on average, and the cuts themselves
-        intervals = PricedIntervals(
+        posterior = CutPosterior(
             problem, limits, shaped=False, incumbent=cuts, n_cells=3, generator=generator
         )
-        cuts = CutPosterior(intervals).draw(1, generator)[0]
+        cuts = posterior.draw(1, generator)[0]
         counts[tuple(cuts.tolist())] += 1
     assert sum(abs(counts[of_set] / 3_000 - expected[of_set]) for of_set in expected) / 2 < 0.05

@@ -34,6 +34,15 @@ def held(scorer: FamilyScorer, variable: int) -> list[int]:
     return [k for k, policy in enumerate(scorer.library(variable)) if policy is not None]
 
 
+def test_a_column_is_sorted_once_for_all_its_libraries() -> None:
+    variable = ScoredVariable("x", np.array([3.0, 1.0, 2.0]), 0)
+    first = variable.with_policies([Policy(np.array([1.5]))])
+    second = first.with_policies([Policy(np.empty(0))])
+    assert [policy.n_bins for policy in (*first.policies, *second.policies)] == [2, 1]
+    assert second.ranks is first.ranks is variable.ranks
+    assert second.ranks.ascending.tolist() == [1.0, 2.0, 3.0]
+
+
 @pytest.mark.parametrize(
     ("method", "cut_cost"), [("density-bd", 0.5), ("density-bd", 0.0), ("density-bic", 1.0)]
 )
