@@ -240,7 +240,8 @@ _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 # values that a whole fit with effects of columns learns from per second of its limit, and continuous ones that a search
 # of tables alone prepares
 _VALUES_PER_SECOND, _VALUES_OF_TABLES_PER_SECOND = 15_000, 100_000
-_FEWEST_ROWS = 1_000
+# fewest rows of a sample, and the share of the rows from which all of them are searched: a sample costs a climb
+_FEWEST_ROWS, _NEARLY_ALL_ROWS = 1_000, 0.7
 # a search has this share of the seconds of its preparation at least, up to a share of the limit
 _SHARE_AFTER_PREPARATION = 0.5
 _MOST_AFTER_PREPARATION = 0.25
@@ -250,7 +251,7 @@ _LEAST_SHARE = 0.01
 _SHARE_OF_TABLES = 0.3
 # seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
 _SECONDS_AFTER_SEARCH = 1e-4
-_MOST_AFTER_SEARCH = 0.65
+_MOST_AFTER_SEARCH = 0.5
 # seconds that a column takes after a search in any case, which preparation and search leave, up to some of the limit
 _SECONDS_OF_COLUMN, _MOST_OF_COLUMNS = 1.2e-2, 0.5
 
@@ -266,6 +267,8 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
         return learner.sample_rows
     if _follows_effects(learner, table):
         affordable = _VALUES_PER_SECOND * learner.max_seconds / len(table.columns)
+        if affordable >= _NEARLY_ALL_ROWS * table.n_rows:
+            return learner.sample_rows
     elif table.n_rows <= MANY_ROWS < learner.sample_rows:
         return learner.sample_rows
     else:

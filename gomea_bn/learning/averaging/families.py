@@ -272,16 +272,22 @@ def _averaged(
 ) -> DiscretizedBayesNet:
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
-    n_some = rows_of_lines(network, n_rows, clock) if line != "none" else min(n_rows, ROWS_OF_LINES)
-    seconds = seconds_of_effects(network, 1)
-    some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
-    if some is not None and n_rows > MANY_ROWS:
+    n_most = min(n_rows, ROWS_OF_LINES)
+    seconds = seconds_of_effects(network, 1) * n_most
+    some = generator.permutation(n_rows)[:n_most] if n_rows > n_most else np.arange(n_rows)
+
+    def rows_in_time() -> NDArray[np.intp] | None:
+        n_some = n_most if line == "none" else rows_of_lines(network, n_most, clock)
+        chosen = some if n_some == n_most else generator.permutation(some)[:n_some]
+        return np.sort(chosen) if n_some < n_rows else None
+
+    if n_rows > MANY_ROWS:
         from gomea_bn.network.updates import counted_tables
 
         counted = counted_tables(network, table)
-        return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
+        return with_lines(network, counted, table.take(rows_in_time()), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
-    if clock.before(_SHARE_BEFORE_SETS * seconds * n_some).late(SETS_OF_CUTS)():
+    if clock.before(_SHARE_BEFORE_SETS * seconds).late(SETS_OF_CUTS)():
         sets = [averaging.session.network_cuts]
     else:
         # the more rows, the surer the cuts
@@ -290,12 +296,15 @@ def _averaged(
         sets = averaging.drawn_cuts(n_sets, generator)
     members = averaging.tables(sets)
     of_cuts = {}
-    if not clock.before(seconds * n_some).late(SURENESS)():
+    if not clock.before(seconds).late(SURENESS)():
         probabilities, intervals = averaging.sureness_of_cuts()
         of_cuts = {"cut_probabilities": probabilities, "cut_intervals": intervals}
-    if some is not None:
-        averaging = Averaging(network, table.take(some))
-        members = {name: replace(member, left_out=member.left_out[some]) for name, member in members.items()}
+    chosen = rows_in_time()
+    if chosen is not None:
+        averaging = Averaging(network, table.take(chosen))
+        members = {
+            name: replace(member, left_out=member.left_out[chosen]) for name, member in members.items()
+        }
     return averaging.network_of(members, line, prefer, clock, **of_cuts)
 
 
