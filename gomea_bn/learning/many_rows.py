@@ -27,7 +27,7 @@ from gomea_bn.data.survey import Sample, sample_of, sampled_rows
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, give_warning, raise_all
-from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
+from gomea_bn.learning.averaging.families import rows_of_lines, with_lines
 from gomea_bn.learning.checks import seconds_of_checks
 from gomea_bn.learning.improvement import (
     Climb,
@@ -74,11 +74,9 @@ _LEAST_SHARE_OF_SEARCH = 0.5
 # seconds that the improvement needs on a core for the lines, and for every value
 _SECONDS_OF_LINES = 3.0
 _SECONDS_OF_VALUE = 4e-7
-# rows that lines are learned from after a stop, the seconds that they need of `max_seconds`, and the share of the rows
-# where hardly any of these are left
+# rows that lines are learned from after Ctrl-C, and the seconds of `max_seconds` that the climb leaves for lines
 _ROWS_OF_LATE_LINES = 4_000
 _SECONDS_OF_LATE_LINES = 2.0
-_LEAST_SHARE_OF_LATE_LINES = 0.25
 _MOST_ROUNDS = 4
 # evaluations of the search for a graph under the cuts of all rows, and its share of the seconds that are left
 _GRAPHS_PER_GENE = 250
@@ -271,16 +269,6 @@ class Improvement:
         n_rows = self.sample.n_rows if self.in_memory is None else self.n_rows
         return seconds_of_checks(n_rows, len(self.sample.names), self.clock)
 
-    def _most_rows_of_lines(self) -> int:
-        """Return the number of rows that lines are learned from: fewer after a stop, and where the limit is near."""
-        if not self.stop.is_over:
-            return ROWS_OF_LINES
-        share = 1.0
-        if self.stop.reason == "max_seconds" and self.learner.max_seconds is not None:
-            left = self.learner.max_seconds - self._seconds
-            share = min(max(left / self._seconds_of_lines, _LEAST_SHARE_OF_LATE_LINES), 1.0)
-        return int(share * _ROWS_OF_LATE_LINES)
-
     def _state(self) -> State:
         """Return what a resumed run needs in addition to the search on the sample."""
         return {
@@ -336,13 +324,17 @@ class Improvement:
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
-        most = self._most_rows_of_lines()
-        if rows.n_rows > most:
-            rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
-        rows = completed_table(network, rows, generator)
         # passes over pieces take as long as they take
         passes = self._seconds - self.after_search if self.in_memory is None else 0.0
         clock = self.clock.before(self._seconds_of_checks - passes)
+        most = (
+            _ROWS_OF_LATE_LINES
+            if self.stop.reason == "interrupt"
+            else rows_of_lines(network, rows.n_rows, clock)
+        )
+        if rows.n_rows > most:
+            rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
+        rows = completed_table(network, rows, generator)
         return with_lines(network, tables, rows, line=options["line"], clock=clock)
 
     def _has_no_pass_left(self) -> bool:

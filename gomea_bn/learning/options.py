@@ -237,11 +237,11 @@ _WORTHWHILE_GAIN_OF_ROW = 1e-3
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
-# continuous values of a sample per second of the limit: a core prepares about six times as many for a search
-_VALUES_PER_SECOND = 100_000
-# the same where cells are missing, which searches on completed rows draw again and again
-_INCOMPLETE_VALUES_PER_SECOND = 10_000
-_FEWEST_ROWS = 1_000
+# values that a whole fit with effects of columns learns from per second of its limit, and continuous ones that a search
+# of tables alone prepares
+_VALUES_PER_SECOND, _VALUES_OF_TABLES_PER_SECOND = 15_000, 100_000
+# fewest rows of a sample, and the share of the rows from which all of them are searched: a sample costs a climb
+_FEWEST_ROWS, _NEARLY_ALL_ROWS = 1_000, 0.7
 # a search has this share of the seconds of its preparation at least, up to a share of the limit
 _SHARE_AFTER_PREPARATION = 0.5
 _MOST_AFTER_PREPARATION = 0.25
@@ -250,20 +250,39 @@ _LEAST_SHARE = 0.01
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
 # seconds that what follows a search takes for a value: shown cuts, edges, conditionals and checks; most of the limit
-_SECONDS_AFTER_SEARCH = 2e-4
-_MOST_AFTER_SEARCH = 0.65
+_SECONDS_AFTER_SEARCH = 1e-4
+_MOST_AFTER_SEARCH = 0.5
 # seconds that a column takes after a search in any case, which preparation and search leave, up to some of the limit
 _SECONDS_OF_COLUMN, _MOST_OF_COLUMNS = 1.2e-2, 0.5
 
 
 def rows_to_search(learner: LearnerParameters, table: Table) -> int:
-    """Return the number of rows beyond which a sample is searched: fewer than `sample_rows` if the seconds are few."""
+    """Return the number of rows beyond which a sample is searched: fewer than `sample_rows` if the seconds are few.
+
+    Conditionals of all columns of some rows are nearer to new rows than tables of all rows, so the whole fit of the
+    sample has to end in time. Searches of tables alone, and those for a target, have all of up to 50,000 rows.
+    """
     n_continuous = sum(column.is_continuous for column in table.columns)
-    if learner.max_seconds is None or not n_continuous or table.n_rows <= MANY_ROWS < learner.sample_rows:
+    if learner.max_seconds is None or not n_continuous:
         return learner.sample_rows
-    of_second = _INCOMPLETE_VALUES_PER_SECOND if table.n_missing else _VALUES_PER_SECOND
-    affordable = max(int(of_second * learner.max_seconds / n_continuous), _FEWEST_ROWS)
-    return min(learner.sample_rows, affordable)
+    if _follows_effects(learner, table):
+        affordable = _VALUES_PER_SECOND * learner.max_seconds / len(table.columns)
+        if affordable >= _NEARLY_ALL_ROWS * table.n_rows:
+            return learner.sample_rows
+    elif table.n_rows <= MANY_ROWS < learner.sample_rows:
+        return learner.sample_rows
+    else:
+        # searches on completed rows draw missing cells again and again
+        of_second = _VALUES_PER_SECOND if table.n_missing else _VALUES_OF_TABLES_PER_SECOND
+        affordable = of_second * learner.max_seconds / n_continuous
+    return min(learner.sample_rows, max(int(affordable), _FEWEST_ROWS))
+
+
+def _follows_effects(learner: LearnerParameters, table: Table) -> bool:
+    """Return whether a fit learns a single network whose columns may follow effects of others, without a target."""
+    if not isinstance(learner, NetworkParameters) or learner.target is not None:
+        return False
+    return learner.density == "averaged" and LearningOptions.of(learner).scores_shapes(table)
 
 
 def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
@@ -277,7 +296,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     if table.n_rows <= size:
         return table
     if size < learner.sample_rows:
-        columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
+        columns = counted(len(table.columns), "column")
         rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
         warning = f"The time limit is short for {columns}: {rows}."
         give_warning(GomeaBnWarning(warning, [Setting("max_seconds")]))

@@ -114,9 +114,10 @@ _PRICE = 1.0
 # seconds of effects for a row of a column and of an edge, of the mixture of a column for a row, and of odds per second
 # of effects; fewest rows of effects
 _SECONDS_OF_EFFECTS, _SECONDS_OF_MIXTURE, _SHARE_OF_ODDS = 6.5e-6, 3e-5, 0.75
-_FEWEST_ROWS_OF_EFFECTS = 4_000
-# seconds that a column takes after its effects in any case, and of the limit by which effects may exceed it
-_SECONDS_AFTER_EFFECTS, _MOST_EXCESS = 4e-3, 0.05
+_FEWEST_ROWS_OF_EFFECTS = 1_000
+# seconds that a column takes after its effects in any case, and the share of the limit and the seconds by which effects
+# may exceed it, since a column without them is far from the rows
+_SECONDS_AFTER_EFFECTS, _MOST_EXCESS, _EXCESS_SECONDS = 4e-3, 0.05, 0.3
 # share of the seconds of effects without which there is one set of cuts
 _SHARE_BEFORE_SETS = 0.5
 # share of the seconds left that conditionals which complete rows may take
@@ -276,18 +277,22 @@ def _averaged(
 ) -> DiscretizedBayesNet:
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
-    n_some = min(n_rows, ROWS_OF_LINES)
-    seconds = seconds_of_effects(network, 1)
-    if line != "none":
-        n_some = clock.affordable(n_some, seconds, _FEWEST_ROWS_OF_EFFECTS, ROWS)
-    some = np.sort(generator.permutation(n_rows)[:n_some]) if n_rows > n_some else None
-    if some is not None and n_rows > MANY_ROWS:
+    n_most = min(n_rows, ROWS_OF_LINES)
+    seconds = seconds_of_effects(network, 1) * n_most
+    some = generator.permutation(n_rows)[:n_most] if n_rows > n_most else np.arange(n_rows)
+
+    def rows_in_time() -> NDArray[np.intp] | None:
+        n_some = n_most if line == "none" else rows_of_lines(network, n_most, clock)
+        chosen = some if n_some == n_most else generator.permutation(some)[:n_some]
+        return np.sort(chosen) if n_some < n_rows else None
+
+    if n_rows > MANY_ROWS:
         from gomea_bn.network.updates import counted_tables
 
         counted = counted_tables(network, table)
-        return with_lines(network, counted, table.take(some), line=line, prefer=prefer, clock=clock)
+        return with_lines(network, counted, table.take(rows_in_time()), line=line, prefer=prefer, clock=clock)
     averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
-    if clock.before(_SHARE_BEFORE_SETS * seconds * n_some).late(SETS_OF_CUTS)():
+    if clock.before(_SHARE_BEFORE_SETS * seconds).late(SETS_OF_CUTS)():
         sets = [averaging.session.network_cuts]
     else:
         # the more rows, the surer the cuts
@@ -296,12 +301,15 @@ def _averaged(
         sets = averaging.drawn_cuts(n_sets, generator)
     members = averaging.tables(sets)
     of_cuts = {}
-    if not clock.before(seconds * n_some).late(SURENESS)():
+    if not clock.before(seconds).late(SURENESS)():
         probabilities, intervals = averaging.sureness_of_cuts()
         of_cuts = {"cut_probabilities": probabilities, "cut_intervals": intervals}
-    if some is not None:
-        averaging = Averaging(network, table.take(some))
-        members = {name: replace(member, left_out=member.left_out[some]) for name, member in members.items()}
+    chosen = rows_in_time()
+    if chosen is not None:
+        averaging = Averaging(network, table.take(chosen))
+        members = {
+            name: replace(member, left_out=member.left_out[chosen]) for name, member in members.items()
+        }
     return averaging.network_of(members, line, prefer, clock, **of_cuts)
 
 
@@ -346,6 +354,12 @@ def with_target(
             found = averaging.followed(base, target, chosen, line, prefer, clock)
         longest = max(longest, search_clock() - began)
     return found.in_order(network.names)
+
+
+def rows_of_lines(network: DiscretizedBayesNet, n_rows: int, clock: FitClock) -> int:
+    """Return how many of some rows effects and mixtures of a network are learned from: fewer where seconds are few."""
+    n_most = min(n_rows, ROWS_OF_LINES)
+    return clock.affordable(n_most, seconds_of_effects(network, 1), _FEWEST_ROWS_OF_EFFECTS, ROWS)
 
 
 def seconds_of_effects(network: DiscretizedBayesNet, n_rows: int) -> float:
@@ -852,7 +866,7 @@ class Averaging:
         if clock.max_seconds is None:
             return clock
         after = _SECONDS_AFTER_EFFECTS * len(self.network.names)
-        return clock.before(after - _MOST_EXCESS * clock.max_seconds)
+        return clock.before(after - _MOST_EXCESS * clock.max_seconds - _EXCESS_SECONDS)
 
     def _may_cut(self, name: str) -> bool:
         """Return whether no user has fixed the cuts of a column."""

@@ -2,20 +2,23 @@
 
 `scale-screening` prints for every search the seconds to its best network and in all, and the score above the generating
 network. Peers get the same seconds: hill climbing of pyAgrum and pybnesian and tabu search end with their best network,
-others end without one. `scale-threads` prints what 1, 2, 4 ... threads gain at equal evaluations. `scale-learn` and
-`scale-screening` need the extra "peers".
+others end without one. `scale-threads` prints what 1, 2, 4 ... threads gain at equal evaluations. `scale-cost` prints
+processor seconds of fits by phase, and those after which a limited fit is about as good as the best one. All but
+`scale-threads` need the extra "peers".
 """
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertNetwork, ParetoBayesNetLearner
 from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.runtime.phases import showing
@@ -277,38 +280,96 @@ class _Stopwatch:
         self.seconds[self._phase] += now - self._began
         self._phase, self._began = PHASES[running.split()[0]], now
 
+    def begin_part(self, _running: str, _n_pieces: int = 0) -> Callable[[], None]:
+        """Return what to call for each piece of a part of the phase, whose seconds are those of the phase."""
+        return _note_nothing
 
-def cost_of_size(size: list[int]) -> tuple[dict[str, float], float]:
-    """Return the processor seconds of a default fit by phase, and the log density of a row that was not learned from.
+
+def _note_nothing() -> None:
+    pass
+
+
+WITHIN_NATS = 0.02
+"""Nats of a held-out row by which a fit is as good as the best one of its size."""
+
+
+class Cost(NamedTuple):
+    """What fits of one size cost.
+
+    Attributes
+    ----------
+    seconds : dict
+        Processor seconds of a default fit by phase.
+    density : float
+        Log density of a row that the default fit did not learn from, in nats.
+    limited : list of (float, float, float)
+        Limit, processor seconds and log density of every fit with a limit.
+    """
+
+    seconds: dict[str, float]
+    density: float
+    limited: list[tuple[float, float, float]]
+
+    def soonest(self) -> tuple[float, str]:
+        """Return the seconds of the fastest fit that is nearly as good as the best one, and what limit it had."""
+        runs = [(sum(self.seconds.values()), self.density, "no limit")]
+        runs += [(seconds, density, f"limit {limit:g}") for limit, seconds, density in self.limited]
+        best = max(density for _, density, _ in runs)
+        return min((seconds, name) for seconds, density, name in runs if density >= best - WITHIN_NATS)
+
+
+def cost_of_size(n_rows: int, n_columns: int, limits: list[float]) -> Cost:
+    """Return the cost of a default fit, and of fits with limits of some seconds.
 
     A fit of few rows and as many columns comes first: it loads code, and compiles kernels.
     """
-    n_rows, n_columns = size
     frame = _lines_and_waves(n_rows + N_JUDGED, n_columns)
+    rows, others = frame.iloc[:n_rows], frame.iloc[n_rows:]
     BayesNetLearner(max_evaluations=200, random_state=1).fit(frame.iloc[:150])
     stopwatch: Any = _Stopwatch()
     with showing(stopwatch):
-        network = BayesNetLearner(random_state=1).fit(frame.iloc[:n_rows]).network_
+        network = BayesNetLearner(random_state=1).fit(rows).network_
     stopwatch.begin("Comparing")
-    return stopwatch.seconds, network.score(frame.iloc[n_rows:])
+    limited = []
+    for limit in limits:
+        with warnings.catch_warnings():
+            # what a limit cut short
+            warnings.simplefilter("ignore", GomeaBnWarning)
+            began = process_time()
+            of_limit = BayesNetLearner(max_seconds=limit, random_state=1).fit(rows).network_
+        limited.append((limit, process_time() - began, of_limit.score(others)))
+    return Cost(stopwatch.seconds, network.score(others), limited)
 
 
 def cost(options: Options) -> Sheet:
-    """Return the processor seconds of default fits by size and phase, next to the seconds of peers over five bins."""
+    """Return the processor seconds of fits by size: by phase, and to a density near the best; and those of peers."""
     rows: list[tuple[object, ...]] = []
     for size in options.sizes:
         n_rows, n_columns = size_of(size)
-        seconds, density = in_new_process(cost_of_size, [n_rows, n_columns])
+        of_size = in_new_process(cost_of_size, n_rows, n_columns, [float(limit) for limit in options.limits])
         frame = _lines_and_waves(n_rows, n_columns)
         _, discrete = quantile_bins(read_table(frame), 5)
         of_peers = []
         for label in options.peers:
             run = run_peer(label, discrete, "bic", 1.0, timeout=options.peer_seconds)
             of_peers.append(run.note or "no edges" if run.edges is None else f"{run.seconds:.1f}")
-        of_phases = [f"{of_phase:.1f}" for of_phase in seconds.values()]
-        rows.append((size, f"{sum(seconds.values()):.1f}", *of_phases, f"{density:.3f}", *of_peers))
-    columns = ("rows x columns", "all", *dict.fromkeys(PHASES.values()), "log density/row", *options.peers)
-    return sheet("Processor seconds of default fits, and wall seconds of peers", columns, rows)
+        of_phases = [f"{of_phase:.1f}" for of_phase in of_size.seconds.values()]
+        in_all, (soonest, name) = sum(of_size.seconds.values()), of_size.soonest()
+        of_limits = [f"{density:.3f} ({seconds:.1f} s)" for _, seconds, density in of_size.limited]
+        near_best = f"{soonest:.1f} ({name})"
+        rows.append(
+            (size, near_best, f"{in_all:.1f}", *of_phases, f"{of_size.density:.3f}", *of_limits, *of_peers)
+        )
+    columns = (
+        "rows x columns",
+        f"within {WITHIN_NATS:g} nats",
+        "all",
+        *dict.fromkeys(PHASES.values()),
+        "log density/row",
+        *(f"limit {limit}" for limit in options.limits),
+        *options.peers,
+    )
+    return sheet("Processor seconds of fits, and wall seconds of peers", columns, rows)
 
 
 _NETS = {"nets": Option(1, "Number of networks, or of samples of each network.", least=1)}
@@ -377,14 +438,18 @@ EXPERIMENTS = (
     ),
     tabulated(
         "scale-cost",
-        "Processor seconds of default fits by size and phase, next to pyAgrum's tabu search",
+        "Processor seconds of fits by size and phase, and to a density near the best, next to peers",
         "Random graphs of lines and waves, every fourth column discrete.",
         cost,
         {
             "sizes": Option(
                 ("200x10", "2000x10", "20000x10", "2000x5", "2000x20", "2000x40"), "Rows x columns."
             ),
-            "peers": Option(("pyAgrum tabu",), "Peers by their labels in peers.py."),
+            "limits": Option(("1", "2", "5", "10"), "Limits of further fits, in seconds."),
+            "peers": Option(
+                ("pyAgrum tabu", "pybnesian hill climbing", "XGES, score set"),
+                "Peers by their labels in peers.py.",
+            ),
             "peer_seconds": Option(60.0, "Limit of a peer."),
         },
         split=("sizes",),

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import conditionals_of, lines_of
-from learning_inside import Climb, Improvement, of_improvement, sampled_table, why_unrepeatable
+from averaged_examples import conditionals_of
+from learning_inside import Climb, Improvement, of_families, of_improvement, sampled_table, why_unrepeatable
 from pieces_examples import score_in_memory
 
 from gomea_bn import (
@@ -25,6 +25,7 @@ from gomea_bn.network.conditionals import FamilyTable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts import shape_fit
+from gomea_bn.runtime.fit_clock import NO_LIMIT, FitClock
 from gomea_bn.simulation import random_network
 
 N_ROWS = 6_000
@@ -137,13 +138,16 @@ def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     assert "ended the improvement" in why_unrepeatable(fitted)
 
 
-@pytest.mark.parametrize(("seconds", "n_rows"), [(58.0, 4_000), (59.0, 2_000), (59.9, 1_000)])
-def test_lines_are_learned_from_fewer_rows_near_the_limit(smooth, learner, monkeypatch, seconds, n_rows):
-    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
-    options = {"max_seconds": 60.0, "sample_rows": 5_000, "curves": "none", "max_evaluations": 100}
-    network = replace(learner, **options).fit(smooth).network_
-    assert lines_of(network)
-    assert network.conditionals.n_rows == n_rows
+def test_lines_are_learned_from_fewer_rows_near_the_limit(smooth, learner):
+    network = replace(learner, sample_rows=5_000).fit(smooth).network_
+    assert of_families.rows_of_lines(network, 4_000, NO_LIMIT) == 4_000
+    assert of_families.rows_of_lines(network, 10**6, NO_LIMIT) == 20_000
+    numbers = []
+    for seconds in (0.0, 0.2, 0.4, 3600.0):
+        clock = FitClock(seconds)
+        numbers.append(of_families.rows_of_lines(network, 20_000, clock))
+        assert clock.cut_short == (["rows of effects"] if seconds < 1.0 else [])
+    assert numbers[0] == 1_000 < numbers[1] < numbers[2] < numbers[3] == 20_000
 
 
 @pytest.mark.parametrize(("seconds", "of_cell"), [(61.0, 0.0), (1.0, 1.0)])
@@ -240,12 +244,10 @@ def test_a_sample_has_the_extremes_and_all_levels(frame, learner):
 def test_few_seconds_give_a_wide_table_a_small_sample(learner):
     table = read_table(pd.DataFrame(np.random.default_rng(0).normal(size=(5_000, 200))))
     learner = replace(learner, sample_rows=4_000)
-    for seconds in (2.0, 4.0):
-        with pytest.warns(
-            GomeaBnWarning, match=r"for 200 continuous columns: a sample of [12],000 of 5,000 rows"
-        ):
+    for seconds in (20.0, 40.0):
+        with pytest.warns(GomeaBnWarning, match=r"for 200 columns: a sample of [13],[05]00 of 5,000 rows"):
             sample = sampled_table(replace(learner, max_seconds=seconds), table, 1)
-        assert 500 * seconds <= sample.n_rows <= 500 * seconds + 400
+        assert 75 * seconds <= sample.n_rows <= 75 * seconds + 400
     assert sampled_table(replace(learner, max_seconds=60.0), table, 1).n_rows >= 4_000
 
 
@@ -253,12 +255,26 @@ def test_few_seconds_give_a_table_with_gaps_a_smaller_sample(learner):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(5_000, 20)))
     gaps = frame.mask(rng.random(frame.shape) < 0.1)
-    learner = replace(learner, sample_rows=4_000, max_seconds=2.0)
+    learner = replace(learner, sample_rows=4_000, max_seconds=2.0, density="bins")
     assert sampled_table(learner, read_table(frame), 1).n_rows >= 4_000
-    with pytest.warns(GomeaBnWarning, match=r"a sample of 1,000 of 5,000 rows"):
+    with pytest.warns(GomeaBnWarning, match=r"a sample of 1,500 of 5,000 rows"):
         sample = sampled_table(learner, read_table(gaps, missing="keep"), 1)
     # the ends of 20 columns, and the first gap of each
-    assert 1_000 <= sample.n_rows <= 1_060
+    assert 1_500 <= sample.n_rows <= 1_560
+
+
+def test_few_seconds_leave_published_settings_and_targets_all_rows():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(5_000, 20)))
+    table = read_table(frame.assign(y=np.where(frame[0] > 0, "a", "b")))
+    few = {"max_seconds": 1.0}
+    for learner in (
+        BayesNetLearner.published("EF"),
+        BayesNetLearner.published("BD"),
+        BayesNetLearner(target="y"),
+    ):
+        assert sampled_table(replace(learner, **few), table, 1) is table
+    with pytest.warns(GomeaBnWarning, match="a sample of 1,000 of 5,000 rows"):
+        assert sampled_table(BayesNetLearner(**few), table, 1).n_rows < 1_060
 
 
 def test_the_networks_of_a_front_count_all_rows(frame):
