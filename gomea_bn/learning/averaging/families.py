@@ -281,10 +281,9 @@ def _averaged(
     seconds = seconds_of_effects(network, 1) * n_most
     some = generator.permutation(n_rows)[:n_most] if n_rows > n_most else np.arange(n_rows)
 
-    def rows_in_time() -> NDArray[np.intp] | None:
+    def rows_in_time() -> NDArray[np.int64]:
         n_some = n_most if line == "none" else rows_of_lines(network, n_most, clock)
-        chosen = some if n_some == n_most else generator.permutation(some)[:n_some]
-        return np.sort(chosen) if n_some < n_rows else None
+        return np.sort(some if n_some == n_most else generator.permutation(some)[:n_some])
 
     if n_rows > MANY_ROWS:
         from gomea_bn.network.updates import counted_tables
@@ -305,7 +304,7 @@ def _averaged(
         probabilities, intervals = averaging.sureness_of_cuts()
         of_cuts = {"cut_probabilities": probabilities, "cut_intervals": intervals}
     chosen = rows_in_time()
-    if chosen is not None:
+    if len(chosen) < n_rows:
         averaging = Averaging(network, table.take(chosen))
         members = {
             name: replace(member, left_out=member.left_out[chosen]) for name, member in members.items()
