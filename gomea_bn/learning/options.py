@@ -237,8 +237,8 @@ _WORTHWHILE_GAIN_OF_ROW = 1e-3
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
-# values that a whole fit with effects of columns learns from per second of its limit, and continuous ones that a search
-# of tables alone prepares
+# values that a whole fit with curves learns from per second of its limit, and continuous ones that a search of tables
+# alone prepares
 _VALUES_PER_SECOND, _VALUES_OF_TABLES_PER_SECOND = 15_000, 100_000
 # fewest rows of a sample, and the share of the rows from which all of them are searched: a sample costs a climb
 _FEWEST_ROWS, _NEARLY_ALL_ROWS = 1_000, 0.7
@@ -259,13 +259,13 @@ _SECONDS_OF_COLUMN, _MOST_OF_COLUMNS = 1.2e-2, 0.5
 def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     """Return the number of rows beyond which a sample is searched: fewer than `sample_rows` if the seconds are few.
 
-    Conditionals of all columns of some rows are nearer to new rows than tables of all rows, so the whole fit of the
-    sample has to end in time. Searches of tables alone, and those for a target, have all of up to 50,000 rows.
+    A search of some rows that ends is better than one of all rows that does not, and effects need time after it.
+    Searches of tables alone, and those for a target, have all of up to 50,000 rows.
     """
     n_continuous = sum(column.is_continuous for column in table.columns)
     if learner.max_seconds is None or not n_continuous:
         return learner.sample_rows
-    if _follows_effects(learner, table):
+    if _has_curves(learner, table):
         affordable = _VALUES_PER_SECOND * learner.max_seconds / len(table.columns)
         if affordable >= _NEARLY_ALL_ROWS * table.n_rows:
             return learner.sample_rows
@@ -278,11 +278,12 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     return min(learner.sample_rows, max(int(affordable), _FEWEST_ROWS))
 
 
-def _follows_effects(learner: LearnerParameters, table: Table) -> bool:
-    """Return whether a fit learns a single network whose columns may follow effects of others, without a target."""
+def _has_curves(learner: LearnerParameters, table: Table) -> bool:
+    """Return whether a search for a single network scores curves, and no target needs all rows."""
     if not isinstance(learner, NetworkParameters) or learner.target is not None:
         return False
-    return learner.density == "averaged" and LearningOptions.of(learner).scores_shapes(table)
+    options = LearningOptions.of(learner)
+    return options.has_curves and options.scores_shapes(table)
 
 
 def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:

@@ -255,7 +255,7 @@ def test_few_seconds_give_a_table_with_gaps_a_smaller_sample(learner):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(5_000, 20)))
     gaps = frame.mask(rng.random(frame.shape) < 0.1)
-    learner = replace(learner, sample_rows=4_000, max_seconds=2.0, density="bins")
+    learner = replace(learner, sample_rows=4_000, max_seconds=2.0, curves="none")
     assert sampled_table(learner, read_table(frame), 1).n_rows >= 4_000
     with pytest.warns(GomeaBnWarning, match=r"a sample of 1,500 of 5,000 rows"):
         sample = sampled_table(learner, read_table(gaps, missing="keep"), 1)
