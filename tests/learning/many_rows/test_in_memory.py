@@ -277,6 +277,21 @@ def test_few_seconds_leave_published_settings_and_targets_all_rows():
         assert sampled_table(default, table, 1).n_rows < 1_060
 
 
+@pytest.mark.parametrize(("n_rows", "is_sampled"), [(1_500, False), (N_ROWS, True)])
+def test_a_limit_chooses_among_rows_without_their_copies(smooth, learner, n_rows, is_sampled):
+    copied = pd.concat([smooth[:n_rows]] * 3, ignore_index=True)
+    with pytest.warns(GomeaBnWarning, match="repeat an earlier one") as warned:
+        fitted = replace(learner, sample_rows=50_000, max_seconds=0.3).fit(copied)
+    assert fitted.network_.metadata["copies"] == {"rows": 3 * n_rows, "evidence": n_rows}
+    assert fitted.network_.metadata["n_rows"] == fitted.table_.n_rows == 3 * n_rows
+    samples = [w for w in warned if "a sample of 1,500 of 6,000 rows is searched" in str(w.message)]
+    assert len(samples) == ("all_rows" in fitted.network_.metadata) == is_sampled
+    counts = counted(fitted.network_, copied).counts
+    for name, of_name in fitted.network_.counts.items():
+        if of_name.shape == counts[name].shape:
+            np.testing.assert_allclose(of_name, counts[name])
+
+
 def test_the_networks_of_a_front_count_all_rows(frame):
     learner = ParetoBayesNetLearner(
         sample_rows=1_000, max_seconds=None, max_evaluations=600, random_state=1, pseudo_count=1.0
