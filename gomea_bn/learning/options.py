@@ -280,7 +280,7 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
 
 def _follows_effects(learner: LearnerParameters, table: Table) -> bool:
     """Return whether a fit learns a single network whose columns may follow effects of others, without a target."""
-    if not isinstance(learner, NetworkParameters) or learner.target is not None:
+    if not isinstance(learner, NetworkParameters) or learner.target is not None or learner.line == "none":
         return False
     return learner.density == "averaged" and LearningOptions.of(learner).scores_shapes(table)
 

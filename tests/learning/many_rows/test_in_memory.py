@@ -271,6 +271,7 @@ def test_few_seconds_leave_published_settings_and_targets_all_rows():
         BayesNetLearner.published("EF"),
         BayesNetLearner.published("BD"),
         BayesNetLearner(target="y"),
+        BayesNetLearner(line="none"),
     ):
         assert sampled_table(replace(learner, max_seconds=1.0), table, 1) is table
     with pytest.warns(GomeaBnWarning, match="a sample of 1,000 of 5,000 rows"):
