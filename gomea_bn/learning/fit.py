@@ -218,13 +218,13 @@ class _Fit:
         learner = self.learner
         begin_phase("Reading the table", SEARCH)
         table = self.read(source, sample_weight)
-        if table.n_rows > rows_to_search(learner, table):
-            evidence = RowEvidence.of(table)
-            self.search_sample(table)
+        # copies of rows are no further evidence where densities are smooth
+        is_smooth = self.is_averaged and LearningOptions.of(learner).scores_shapes(table)
+        evidence = RowEvidence.of(table, without_copies=is_smooth and table.n_rows <= learner.sample_rows)
+        if evidence.searched.n_rows > rows_to_search(learner, evidence.searched):
+            self.search_sample(evidence.searched)
+            learner.table_ = table
         else:
-            # copies of rows are no further evidence where densities are smooth
-            is_smooth = self.is_averaged and LearningOptions.of(learner).scores_shapes(table)
-            evidence = RowEvidence.of(table, without_copies=is_smooth)
             self.search_table(evidence, may_simplify=is_smooth and not table.n_missing)
         learner.network_ = evidence.network(learner.network_)
         self.compare(*evidence.final, clock=self.clock)
@@ -298,8 +298,6 @@ class _Fit:
             learner.statistics_["improvement_cut_short"] = 1
         if rows.sample.n_rows < min(rows.n_rows, learner.sample_rows):
             learner.statistics_["preparation_cut_short"] = 1
-        if isinstance(source, Table):
-            learner.table_ = source
         learner.fit_seconds_ = record["seconds"]
         if record["stopped_by"] == "interrupt":
             learner.stopped_by_ = "interrupt"

@@ -221,9 +221,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         a prediction from rows and columns, but leaves at most half of the limit. The preparation of columns may take
         half of it, and what follows is cut short where the time is still too short, both in the order that Notes give.
         The search has at least a hundredth of the limit. A fit with curves and without a target learns from at most
-        15,000 values per second of the limit, those of at least 1,000 rows that are drawn as for `sample_rows`: a
-        search of some rows that ends is better than one of all rows that does not. In memory it limits the improvement
-        over all rows too: the search on the sample leaves what that needs, at most half of it.
+        15,000 values per second of the limit, 50,000 without effects, those of at least 1,000 rows that are drawn as
+        for `sample_rows`: a search of some rows that ends is better than one of all rows that does not. In memory it
+        limits the improvement over all rows too: the search on the sample leaves what that needs, at most half of it.
         Of a table in pieces the readings of all its rows do not count.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.

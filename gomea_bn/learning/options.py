@@ -237,9 +237,9 @@ _WORTHWHILE_GAIN_OF_ROW = 1e-3
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
-# values that a whole fit with curves learns from per second of its limit, and continuous ones that a search of tables
-# alone prepares
-_VALUES_PER_SECOND, _VALUES_OF_TABLES_PER_SECOND = 15_000, 100_000
+# values per second of a limit: those that a whole fit with effects learns from, those that a search with curves does
+# where tables alone follow it, and continuous ones that a search of tables prepares
+_VALUES_PER_SECOND, _VALUES_OF_CURVES_PER_SECOND, _VALUES_OF_TABLES_PER_SECOND = 15_000, 50_000, 100_000
 # fewest rows of a sample, and the share of the rows from which all of them are searched: a sample costs a climb
 _FEWEST_ROWS, _NEARLY_ALL_ROWS = 1_000, 0.7
 # a search has this share of the seconds of its preparation at least, up to a share of the limit
@@ -260,13 +260,15 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     """Return the number of rows beyond which a sample is searched: fewer than `sample_rows` if the seconds are few.
 
     A search of some rows that ends is better than one of all rows that does not, and effects need time after it.
-    Searches of tables alone, and those for a target, have all of up to 50,000 rows.
+    Searches of tables without curves, and those for a target, have all of up to 50,000 rows.
     """
     n_continuous = sum(column.is_continuous for column in table.columns)
     if learner.max_seconds is None or not n_continuous:
         return learner.sample_rows
-    if _has_curves(learner, table):
-        affordable = _VALUES_PER_SECOND * learner.max_seconds / len(table.columns)
+    if isinstance(learner, NetworkParameters) and learner.target is None and _has_curves(learner, table):
+        has_effects = learner.density == "averaged" and learner.line != "none"
+        of_second = _VALUES_PER_SECOND if has_effects else _VALUES_OF_CURVES_PER_SECOND
+        affordable = of_second * learner.max_seconds / len(table.columns)
         if affordable >= _NEARLY_ALL_ROWS * table.n_rows:
             return learner.sample_rows
     elif table.n_rows <= MANY_ROWS < learner.sample_rows:
@@ -278,10 +280,8 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     return min(learner.sample_rows, max(int(affordable), _FEWEST_ROWS))
 
 
-def _has_curves(learner: LearnerParameters, table: Table) -> bool:
-    """Return whether a search for a single network scores curves, and no target needs all rows."""
-    if not isinstance(learner, NetworkParameters) or learner.target is not None:
-        return False
+def _has_curves(learner: NetworkParameters, table: Table) -> bool:
+    """Return whether the search of a table scores curves under the default score."""
     options = LearningOptions.of(learner)
     return options.has_curves and options.scores_shapes(table)
 

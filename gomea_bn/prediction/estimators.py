@@ -222,8 +222,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["max_seconds"] = max(clock.left, _LEAST_SHARE * seconds) / self.n_networks
         structure = self.structure
         if structure == AUTO:
-            n_searched = rows_to_search(BayesNetLearner(**options), table)
-            if why_no_target({**options, "target": target}, table, n_searched) is not None:
+            of_target = {**options, "target": target}
+            n_searched = rows_to_search(BayesNetLearner(**of_target), table)
+            if why_no_target(of_target, table, n_searched) is not None:
                 structure = "free"
         if structure == AUTO:
             options["target"] = target

@@ -191,6 +191,16 @@ def test_copies_of_rows_hardly_move_what_a_target_follows():
     np.testing.assert_allclose(odds[1], odds[0], atol=0.3)
 
 
+def test_a_limit_leaves_the_parents_of_a_target_all_rows():
+    rng = np.random.default_rng(4)
+    x = pd.DataFrame(rng.normal(size=(2_000, 3)), columns=list("abc"))
+    y = pd.Series(np.where(x["a"] + rng.logistic(size=2_000) > 0, "yes", "no"), name="k")
+    # 15,000 values a second are 1,000 rows of four columns, which a network without a target is learned from
+    model = BayesNetClassifier(learner(density="averaged", max_seconds=0.2), random_state=1).fit(x, y)
+    assert model.structure_ == "auto"
+    assert "all_rows" not in model.network_.metadata
+
+
 def test_knowledge_that_contradicts_a_structure_is_refused():
     knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
     model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())

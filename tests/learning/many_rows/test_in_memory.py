@@ -275,6 +275,28 @@ def test_few_seconds_leave_published_settings_and_targets_all_rows():
         assert sampled_table(replace(learner, max_seconds=1.0), table, 1) is table
     with pytest.warns(GomeaBnWarning, match="a sample of 1,000 of 5,000 rows"):
         assert sampled_table(default, table, 1).n_rows < 1_060
+    # tables that follow a search with curves leave it more of the seconds
+    for learner in (
+        BayesNetLearner(line="none", max_seconds=1.0),
+        BayesNetLearner(density="bins", max_seconds=1.0),
+    ):
+        with pytest.warns(GomeaBnWarning, match="a sample of 2,380 of 5,000 rows"):
+            assert sampled_table(learner, table, 1).n_rows < 2_440
+
+
+@pytest.mark.parametrize(("n_rows", "is_sampled"), [(1_500, False), (N_ROWS, True)])
+def test_a_limit_chooses_among_rows_without_their_copies(smooth, learner, n_rows, is_sampled):
+    copied = pd.concat([smooth[:n_rows]] * 3, ignore_index=True)
+    with pytest.warns(GomeaBnWarning, match="repeat an earlier one") as warned:
+        fitted = replace(learner, sample_rows=50_000, max_seconds=0.3).fit(copied)
+    assert fitted.network_.metadata["copies"] == {"rows": 3 * n_rows, "evidence": n_rows}
+    assert fitted.network_.metadata["n_rows"] == fitted.table_.n_rows == 3 * n_rows
+    samples = [w for w in warned if "a sample of 1,500 of 6,000 rows is searched" in str(w.message)]
+    assert len(samples) == ("all_rows" in fitted.network_.metadata) == is_sampled
+    counts = counted(fitted.network_, copied).counts
+    for name, of_name in fitted.network_.counts.items():
+        if of_name.shape == counts[name].shape:
+            np.testing.assert_allclose(of_name, counts[name])
 
 
 def test_the_networks_of_a_front_count_all_rows(frame):
