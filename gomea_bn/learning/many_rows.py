@@ -217,8 +217,8 @@ class Improvement:
         """Return the limits of the search on the sample: a part of the seconds, if those limit the improvement too."""
         if self.in_memory is None or limits.max_seconds is None:
             return limits
-        needed = _SECONDS_OF_LINES + _SECONDS_OF_VALUE * self.n_rows * len(self.sample.columns)
-        needed += self._seconds_of_checks
+        needed = _SECONDS_OF_VALUE * self.n_rows * len(self.sample.columns) + self._seconds_of_checks
+        needed += 0.0 if self.learner.density == "bins" else _SECONDS_OF_LINES
         least = _LEAST_SHARE_OF_SEARCH * limits.max_seconds
         return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
 
@@ -261,7 +261,8 @@ class Improvement:
     def _seconds_of_lines(self) -> float:
         """Seconds of the limit that are left for lines; 0 without a limit."""
         limit = self.learner.max_seconds
-        return 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 3)
+        has_lines = limit is not None and self.learner.density != "bins"
+        return min(_SECONDS_OF_LATE_LINES, limit / 3) if has_lines else 0.0
 
     @property
     def _seconds_of_checks(self) -> float:
