@@ -261,8 +261,9 @@ class Improvement:
     def _seconds_of_lines(self) -> float:
         """Seconds of the limit that are left for lines; 0 without a limit."""
         limit = self.learner.max_seconds
-        has_lines = limit is not None and self.learner.density != "bins"
-        return min(_SECONDS_OF_LATE_LINES, limit / 3) if has_lines else 0.0
+        return (
+            0.0 if limit is None or self.learner.density == "bins" else min(_SECONDS_OF_LATE_LINES, limit / 3)
+        )
 
     @property
     def _seconds_of_checks(self) -> float:
