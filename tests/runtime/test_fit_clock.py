@@ -103,7 +103,7 @@ def test_the_search_leaves_a_part_of_the_limit() -> None:
     assert 0 < few < 5
     assert seconds_after_search(Limits(max_seconds=100.0), 10_000, 3.0) == pytest.approx(few + 3.0)
     # but no more than some of it
-    assert seconds_after_search(Limits(max_seconds=10.0), 10**9, 0.0) == pytest.approx(6.5)
+    assert seconds_after_search(Limits(max_seconds=10.0), 10**9, 0.0) == pytest.approx(5.0)
     assert seconds_after_search(Limits(max_evaluations=1), 10**9, 0.0) == 0.0
 
 
