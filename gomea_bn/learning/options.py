@@ -268,7 +268,7 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     if isinstance(learner, NetworkParameters) and learner.target is None and _has_curves(learner, table):
         has_effects = learner.density == "averaged" and learner.line != "none"
         of_second = _VALUES_PER_SECOND if has_effects else _VALUES_OF_CURVES_PER_SECOND
-        affordable = of_second * learner.max_seconds / len(table.columns)
+        affordable = max(of_second * learner.max_seconds / len(table.columns), _FEWEST_ROWS)
         if affordable >= _NEARLY_ALL_ROWS * table.n_rows:
             return learner.sample_rows
     elif table.n_rows <= MANY_ROWS < learner.sample_rows:

@@ -275,6 +275,9 @@ def test_few_seconds_leave_published_settings_and_targets_all_rows():
         assert sampled_table(replace(learner, max_seconds=1.0), table, 1) is table
     with pytest.warns(GomeaBnWarning, match="a sample of 1,000 of 5,000 rows"):
         assert sampled_table(default, table, 1).n_rows < 1_060
+    # all of hardly more rows are searched
+    few = table.take(np.arange(1_400))
+    assert sampled_table(default, few, 1) is few
     # tables that follow a search with curves leave it more of the seconds
     for learner in (
         BayesNetLearner(line="none", max_seconds=1.0),
